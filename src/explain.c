@@ -167,7 +167,7 @@ static void put_no_quorum(struct sentence *s, const redlock_lock *lock)
 	}
 }
 
-/* Of the calls on a handle only an extend has an argument that can be wrong. */
+/* Only an extend, of all calls on a handle, has an argument that can be wrong. */
 static void put_invalid(struct sentence *s, const redlock_lock *lock)
 {
 	const struct rl_rules *r = lock->core.rules;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What makes a handle of its client, and the end of a handle in its client. */
+/* Makes handles of a client, and ends them. */
 #ifndef RL_LIFE_H
 #define RL_LIFE_H
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* What the options of a lock handle must hold, and the sentence for options that do not. */
+/* The rules for the options of a lock handle, and the sentence for options that break them. */
 #ifndef RL_REFUSAL_H
 #define RL_REFUSAL_H
 
 #include "core/state.h"
 
-/* What a lock is to be, and the client that it is to be of. */
+/* The lock that is wanted, and its client. */
 struct rl_wish {
 	const struct redlock_lock_options *options;
 	bool several; /* names: redlock_lock_new_many() */

@@ -56,7 +56,7 @@ struct redlock_options {
 	                             REDLOCK_COMPAT_SETNX_SAFE have none. */
 	unsigned quorum;          /* 0: a majority, N/2+1. More may be asked for, less is refused. */
 	uint32_t node_timeout_ms; /* 0: 200 ms, at most ttl/3. It matters only when no quorum answers. */
-	uint32_t drift_ppm;       /* allowance for clock rates, parts per million of the TTL; 10000 */
+	uint32_t drift_ppm;       /* for clock rates: parts per million of the TTL, below 1000000; 10000 */
 	uint32_t drift_ms;        /* plus this; 2 */
 	/* Called with one line per transition of any lock, and per warning about a node's clock, by the thread
 	 * that drives the client then: one that is inside a call, or the keeper. The client is locked meanwhile:

@@ -258,6 +258,10 @@ TEST(node_timeout_and_drift)
 	assert_int_equal(make_drifting(&rules, 0, 1000000, 0), REDLOCK_E_INVAL); /* 100 % */
 	assert_int_equal(make_drifting(&rules, 0, UINT32_MAX, UINT32_MAX), REDLOCK_E_INVAL);
 	assert_int_equal(make_drifting(&rules, 0, 0, 0), 0);
+	options.ttl_ms = REDLOCK_MAX_TTL_MS; /* the product fits with any allowance */
+	assert_int_equal(make_drifting(&rules, 0, 1000000, 0), REDLOCK_E_INVAL);
+	assert_int_equal(make_drifting(&rules, 0, UINT32_MAX, 0), REDLOCK_E_INVAL);
+	assert_int_equal(make_drifting(&rules, 0, 999000, 0), 0);
 }
 
 /* 200 ms, and at most a third of the TTL. */

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What blocking and asynchronous clients and locks have in common: options, handles, events, and an end at exit."""
+"""Shared by blocking and asynchronous clients and locks: options, handles, events, and an end at exit."""
 import math
 import os
 import select

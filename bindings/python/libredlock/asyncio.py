@@ -121,7 +121,7 @@ class Lock(BaseLock):
 
 
 class Client(BaseClient):
-    """Connections to the nodes, for one event loop: that which runs when the first operation begins. Use it with
+    """Connections to the nodes, for one event loop: the loop that runs when the first operation begins. Use it with
     `async with`, or await close()."""
 
     _drain_ms = 0  # of a client that nobody closed: a loop must not wait

@@ -18,7 +18,7 @@ class Plain(ClusterTest, unittest.IsolatedAsyncioTestCase):
         return sum(redis.Redis(unix_socket_path=path).exists(name) for path in self.cluster.sockets)
 
     async def work(self):
-        """What every loop must do."""
+        """The duties of every loop."""
         async with Client(self.cluster.urls, node_timeout=20) as client:
             async with client.lock("loop", TTL) as lock:
                 self.assertTrue(lock.locked() and await lock.owned())
