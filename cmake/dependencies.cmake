@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# What the library links to: hiredis (its reply parser), inih (configuration files) and threads.
+# What the library links to: hiredis (its reply parser) and threads.
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(HIREDIS IMPORTED_TARGET hiredis)
 if(NOT HIREDIS_FOUND)
@@ -13,18 +13,6 @@ pkg_check_modules(OPENSSL libssl>=3)
 if(NOT OPENSSL_FOUND)
 	message(FATAL_ERROR "libssl >= 3 was not found by pkg-config. On Debian: apt-get install libssl-dev")
 endif()
-
-# Configuration files. libredlock.so has inih inside, from its archive, where that is installed: each shared library
-# costs a start some 40 us, and this one reads nothing but the user's own files. hiredis, which reads what comes from
-# the network, is always the shared one: its fixes need no new build.
-pkg_check_modules(INIH IMPORTED_TARGET inih)
-if(NOT INIH_FOUND)
-	message(FATAL_ERROR "inih was not found by pkg-config. On Debian: apt-get install libinih-dev")
-endif()
-find_library(INIH_ARCHIVE libinih.a HINTS ${INIH_LIBRARY_DIRS})
-add_library(rl_inih INTERFACE)
-target_include_directories(rl_inih SYSTEM INTERFACE ${INIH_INCLUDE_DIRS})
-target_link_libraries(rl_inih INTERFACE $<IF:$<BOOL:${INIH_ARCHIVE}>,${INIH_ARCHIVE},PkgConfig::INIH>)
 
 # Lua 5.1, which servers have inside: the tests run scripts/*.lua by it, the product does not. By Debian's name, Fedora's
 # and Arch's.

@@ -11,7 +11,6 @@ build_packages=(
 	pkg-config     # finds hiredis
 	libhiredis-dev # parser of the Redis protocol
 	libssl-dev     # TLS; loaded only when it is used
-	libinih-dev    # parser of configuration files
 	redis-server   # the nodes of the local cluster
 	scdoc          # man pages
 )
@@ -27,6 +26,11 @@ test_packages=(
 	patchelf       # runs them with their own libraries
 	libpq-dev      # what is measured beside ours
 	python3-redis  # another language's lock on the same keys
+	python3-cffi   # the binding for Python: glue in C
+	python3-dev    # its headers
+	python3-setuptools # its build
+	python3-uvloop # another event loop
+	mypy           # its types
 	bats           # tests of the command
 	python3        # fault tests, measurements
 	iproute2       # hosts of the fault tests

@@ -71,7 +71,15 @@ static bool make_rules(struct feed *f, struct rl_rules *ret)
 	unsigned last = feed_byte(f);
 	uint32_t drift_ms = (last & 1) != 0 ? 2 : feed_byte(f);
 	o.fence = (last & 2) != 0;
-	return rl_options_make_rules(ret, &o, nodes, quorum, timeout_ms, drift_ppm, drift_ms) == 0;
+	const struct rl_wish wish = {.options = &o,
+	                             .guard = REDLOCK_GUARD_AUTO,
+	                             .node_count = nodes,
+	                             .quorum = quorum,
+	                             .node_timeout_ms = timeout_ms,
+	                             .drift_ppm = drift_ppm,
+	                             .drift_ms = drift_ms};
+	char why[256];
+	return rl_options_make_rules(ret, &wish, why, sizeof why) == 0;
 }
 
 /* ---- events ---- */

@@ -9,6 +9,7 @@ local left = redis.call("pttl", KEYS[1])
 local free, was, place, kind = left == -2, both[2] or "", ARGV[3], "w"
 local open = free or not both[1] and redis.pcall("type", KEYS[1]).ok == "zset"
 local patience, offered = string.match(ARGV[4], "^(%d+) (%d+)$")
+local polls = offered == "1" and 2000
 -- include tidy
 if free and (mine or line == "") and redis.call("set", KEYS[1], ARGV[1], "nx", "px", ARGV[2]) then
 -- include served
@@ -24,7 +25,7 @@ if free and (mine or line == "") and redis.call("set", KEYS[1], ARGV[1], "nx", "
   return {1, math.floor(#line / 31), 0, 0, ARGV[1], offer}
 end
 -- include stand
-if place ~= "" and offered ~= "0" then
+if place ~= "" and offered ~= "0" and not polls then
   local time = redis.call("time")
   now = time[1] * 1000 + math.floor(time[2] / 1000)
   redis.pcall("hset", KEYS[3], place, table.concat({string.format("%d", now), offered, ARGV[2], ARGV[1]}, " "))

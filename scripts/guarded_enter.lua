@@ -16,7 +16,8 @@ if both[2] then redis.call("pexpire", KEYS[2], 60000) end
 local left = redis.call("pttl", KEYS[1])
 local free, was, place, kind = left == -2, both[2] or "", ARGV[3], "w"
 local open = free or not both[1] and redis.pcall("type", KEYS[1]).ok == "zset"
-local patience = string.match(ARGV[4], "^%d+")
+local patience, offered = string.match(ARGV[4], "^(%d+) (%d+)$")
+local polls = offered == "1" and 2000
 -- include tidy
 if free and (mine or line == "") and redis.call("set", KEYS[1], ARGV[1], "nx", "px", ARGV[2]) then
   if fenced then

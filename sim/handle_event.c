@@ -38,21 +38,20 @@ static void granted(struct world *w, uint32_t subject)
 		world_hit(w, COVER_SHARED);
 	if (handle_is_by_time(h))
 		world_hit(w, COVER_BY_TIME);
-	if (redlock_remaining_ms(h->lock) > 0) {
+	if (redlock_remaining_ms(h->lock) > 0) { /* else under a millisecond is left */
 		check_grant(w, a, h);
 		heal_granted(w, h->resource);
 		if (h->both)
 			heal_granted(w, h->resource ^ 1);
 		crowd_granted(w, a->index, subject & 0xff);
-	} else
-		world_hit(w, COVER_GRANTED_LATE);
+	}
 	bool brief = prng_chance(&w->work, 300);
 	handle_plan(w, a->index, subject & 0xff, draw_ms(w, 0, brief ? 1 : h->options.ttl_ms));
 }
 
 static void done_acquire(struct world *w, uint32_t subject, int result)
 {
-	const struct handle *h = handle_of(w, subject);
+	struct handle *h = handle_of(w, subject);
 	switch (result) {
 	case 0:
 		granted(w, subject);
@@ -67,6 +66,11 @@ static void done_acquire(struct world *w, uint32_t subject, int result)
 		world_hit(w, COVER_CANCELLED);
 		if (!h->cancelled)
 			check_fail(w, VIOLATION_RESULT, "nobody cancelled");
+		break;
+	case REDLOCK_E_LOST: /* the loop came for the grant after its validity */
+		world_hit(w, COVER_GRANTED_LATE);
+		check_loss(w, w->current, h);
+		h->claim++; /* no notice follows */
 		break;
 	case REDLOCK_E_SYSTEM: /* no random bytes */
 		if (w->plan.permille[COVER_NO_RANDOM] != 0)

@@ -2,10 +2,13 @@
 /* Drawing a plan. */
 #include "plan.h"
 
+#include <assert.h>
+
 #include "check.h"
 #include "faults.h"
 #include "old.h"
 #include "prng.h"
+#include "scripts.h"
 
 enum { STREAM_PLAN = 100, STREAM_GUARD, STREAM_BY_TIME };
 
@@ -54,11 +57,20 @@ static void draw_login(struct plan *plan, struct prng *p)
 /* A transaction takes two round trips, and may have to wait for another one. */
 #define MOST_SCRIPTLESS_NS (4 * SIM_MS)
 
+/* A modelled node reads whole commands. A client could never send one that is longer than the room for what
+ * is on its way, so each script has to fit with its keys and words. */
+static void check_room(uint64_t room)
+{
+	enum { WORDS = 1024 };
+	for (unsigned i = 0; i < RL_SCRIPT_COUNT; i++)
+		assert(rl_scripts[i].length + WORDS <= room);
+}
+
 static void draw_network(struct plan *plan, struct prng *p)
 {
 	static const uint64_t delays_us[] = {20, 100, 500, 3000, 20000};
-	static const uint64_t rooms[] = {6144, 8192, 65536,
-	                                 1 << 20}; /* a node reads whole commands: the longest fits */
+	static const uint64_t rooms[] = {8192, 12288, 65536, 1 << 20};
+	check_room(rooms[0]);
 	plan->delay_ns = delays_us[prng_below(p, 5)] * SIM_US;
 	plan->jitter_ns = plan->delay_ns * prng_below(p, 4);
 	if (plan->jitter_ns > MOST_JITTER_NS)

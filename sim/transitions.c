@@ -80,6 +80,7 @@ static const struct row {
             [RL_EV_HAND] = {HELD | LOST, "a late vote; lost: the validity has ended unnoticed"},
             [RL_EV_LEAP] = {HELD | LOST, "validity ends sooner, or has ended"},
             [RL_EV_PASS] = {HELD, "it has a new caller"},
+            [RL_EV_LATE] = {IDLE, "the validity has ended unnoticed"},
         },
     [RL_LOST] =
         {
@@ -90,6 +91,7 @@ static const struct row {
             [RL_EV_CANCEL] = {LOST, "a lost lock stays lost"},
             [RL_EV_REPLY] = {LOST, "a lost lock stays lost, whatever votes come late"},
             [RL_EV_TICK] = {LOST, "a lost lock stays lost"},
+            [RL_EV_LATE] = {IDLE, "its caller has never held it"},
         },
     [RL_RELEASING] =
         {
@@ -138,6 +140,7 @@ static const char *const events[SIM_EVENTS] = {
     [RL_EV_QUERY] = "query",     [RL_EV_CANCEL] = "cancel", [RL_EV_REPLY] = "reply",
     [RL_EV_TICK] = "tick",       [RL_EV_WAKE] = "wake",     [RL_EV_HAND] = "hand",
     [RL_EV_LEAP] = "clock",      [RL_EV_PASS] = "pass",     [RL_EV_TURN] = "turn",
+    [RL_EV_LATE] = "late",
 };
 
 /* Possible, but too seldom to be waited for: a release that is refused, because an extend runs, in the very
@@ -145,11 +148,13 @@ static const char *const events[SIM_EVENTS] = {
  * two looks; and a message for an acquire that did not wait, while the votes of another one are split; and
  * one of a hand-over that comes when the validity that it is a part of has ended, before the clock was looked
  * at; and numbers that differ when split votes are decided, or that others of the handle's calls find while
- * they are raised. And a shared lock is turned only by who holds it. And a lock is passed on only to who
- * waits, by who holds it. */
+ * they are raised. And a shared lock is turned only by who holds it. And only a caller with a grant is late,
+ * whose loop has most often noticed the loss before. And a lock is passed on only to who waits, by who holds
+ * it. */
 static bool seldom(enum rl_phase before, enum rl_event_kind event, enum rl_phase after)
 {
-	return (event == RL_EV_PASS && after == before && before != RL_HELD) ||
+	return (event == RL_EV_LATE && (before == RL_HELD || after == before)) ||
+	       (event == RL_EV_PASS && after == before && before != RL_HELD) ||
 	       (event == RL_EV_TURN && after == before && before != RL_HELD) ||
 	       (before == RL_HELD && event == RL_EV_RELEASE && after == RL_LOST) ||
 	       (before == RL_WATCHING && event == RL_EV_REPLY && after == RL_HELD) ||

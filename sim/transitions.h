@@ -13,7 +13,7 @@
 #include "core/lock.h"
 
 #define SIM_PHASES (RL_RAISING + 1)
-#define SIM_EVENTS (RL_EV_PASS + 1)
+#define SIM_EVENTS (RL_EV_LATE + 1)
 
 struct transitions {
 	uint64_t seen[SIM_PHASES][SIM_EVENTS][SIM_PHASES];

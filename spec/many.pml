@@ -2,10 +2,11 @@
 /*
  * Several names at once: all or none on each node. How to read this language: redlock.pml. README.md says what follows.
  *
- * Each client wants two of three names in a ring: 0 and 1, 1 and 2, 2 and 0. There is no time in it: the
- * keys of a client that neither claims nor holds go one by one, at any moment, by a release or by expiry. A refused client tries again when none of its keys is left: then its token may be the same, as
- * far as this model goes. A client is done when it has had them. That all of them get so far is checked as
- * the absence of a state in which nothing can happen.
+ * Each client wants two of three names in a ring: 0 and 1, 1 and 2, 2 and 0. There is no time in it: the keys
+ * of a client that neither claims nor holds go one by one, at any moment, by a release or by expiry. A refused
+ * client tries again when none of its keys is left: then its token may be the same, as far as this model goes.
+ * A client is done when it has had them. That all of them get so far is checked as the absence of a state in
+ * which nothing can happen.
  */
 
 #ifndef NODES

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/sized.h"
 #include "credentials.h"
 #include "keeper.h"
 #include "life.h"
@@ -42,15 +43,27 @@ static const struct redlock_options *blame(const struct redlock_options *o, cons
 }
 
 /* The options of handles that are made without any. */
-static int check_lock_options(const struct redlock_options *o, struct redlock_lock_options *ret)
+static int copy_lock_options(const struct redlock_options *o, struct redlock_lock_options *ret)
 {
 	redlock_lock_options_init(ret);
-	if (o->lock_options != NULL && rl_options_copy(ret, sizeof *ret, o->lock_options) < 0)
+	if (o->lock_options != NULL && rl_sized_copy(ret, sizeof *ret, o->lock_options) < 0)
 		return complain(blame(o, "lock_options"), REDLOCK_E_INVAL,
 		                "the lock options have one that this library does not know");
 	ret->token = NULL;
+	ret->token_len = 0;
 	ret->user = NULL;
 	return 0;
+}
+
+/* A handle that is made with NULL options must not be refused for what somebody has configured. */
+static int try_lock_options(redlock_client *c, const struct redlock_options *o)
+{
+	struct rl_rules rules;
+	int error = rl_life_make_rules(c, &c->lock_options, false, &rules);
+	if (error < 0)
+		complain(blame(o, "lock_options"), error, "the default lock options: %s", c->refusal);
+	c->refusal[0] = '\0';
+	return error;
 }
 
 static int check_options(const struct redlock_options *o)
@@ -217,7 +230,7 @@ int redlock_open(const struct redlock_options *options, redlock_client **ret_cli
 	struct redlock_options o;
 	redlock_options_init(&o);
 	int error =
-	    options != NULL && ret_client != NULL ? rl_options_copy(&o, sizeof o, options) : REDLOCK_E_INVAL;
+	    options != NULL && ret_client != NULL ? rl_sized_copy(&o, sizeof o, options) : REDLOCK_E_INVAL;
 	if (error < 0)
 		return error;
 	complain(blame(&o, NULL), 0, "%s", "");
@@ -230,13 +243,15 @@ int redlock_open(const struct redlock_options *options, redlock_client **ret_cli
 	if (c == NULL)
 		return REDLOCK_E_NOMEM;
 	init(c, &o);
-	error = check_lock_options(&o, &c->lock_options);
+	error = copy_lock_options(&o, &c->lock_options);
 	if (error == 0)
 		error = open_resources(c, &o);
 	if (error == 0)
 		error = add_nodes(c, &o);
 	if (error == 0)
 		error = add_guard(c, &o);
+	if (error == 0)
+		error = try_lock_options(c, &o);
 	if (error < 0) {
 		if (error == REDLOCK_E_NOMEM)
 			complain(&o, error, "out of memory");

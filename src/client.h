@@ -22,6 +22,7 @@
  *   loop.c         mutex, poller, waiters     nodes.c        the nodes and the quorum
  *   leap.c         unshown time               schedule.c     which deadline comes first
  *   options.c      options, and what follows from them
+ *   refusal.c      what options must hold
  *
  * Everything here is under the mutex of the loop, but for what is said otherwise.
  */
@@ -60,6 +61,7 @@ struct redlock_client {
 	size_t owner_size;
 	void (*trace)(void *trace_user, const char *line);
 	void *trace_user;
+	char refusal[256]; /* why the last handle that was refused was; "": none was */
 };
 
 /* ---- how a call begins ---- */

@@ -167,6 +167,14 @@ static void put_no_quorum(struct sentence *s, const redlock_lock *lock)
 	}
 }
 
+/* Only an extend, of all calls on a handle, has an argument that can be wrong. */
+static void put_invalid(struct sentence *s, const redlock_lock *lock)
+{
+	const struct rl_rules *r = lock->core.rules;
+	put(s, "an extend is for 10 ms to 30 days, and longer than node timeout + drift (node timeout %llu ms)",
+	    (unsigned long long)(r->node_timeout_ns / RL_NS_PER_MS));
+}
+
 int redlock_last_error(const redlock_lock *lock, char *text, size_t size)
 {
 	int error = text != NULL || size == 0 ? rl_client_enter_lock(lock) : REDLOCK_E_INVAL;
@@ -177,6 +185,8 @@ int redlock_last_error(const redlock_lock *lock, char *text, size_t size)
 		put_busy(&s, lock);
 	else if (lock->last_result == REDLOCK_E_NOQUORUM && !lock->last_at_once)
 		put_no_quorum(&s, lock);
+	else if (lock->last_result == REDLOCK_E_INVAL)
+		put_invalid(&s, lock);
 	else
 		put(&s, "%s", redlock_strerror(lock->last_result));
 	rl_loop_leave(&lock->client->loop);

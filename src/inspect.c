@@ -13,12 +13,22 @@
 
 unsigned redlock_node_count(const redlock_client *c)
 {
-	return c != NULL ? c->nodes.count : 0;
+	return rl_client_check(c) == 0 ? c->nodes.count : 0;
 }
 
 unsigned redlock_quorum(const redlock_client *c)
 {
-	return c != NULL ? c->nodes.quorum : 0;
+	return rl_client_check(c) == 0 ? c->nodes.quorum : 0;
+}
+
+int redlock_client_last_error(redlock_client *c, char *text, size_t size)
+{
+	int error = text != NULL || size == 0 ? rl_client_enter(c) : REDLOCK_E_INVAL;
+	if (error < 0)
+		return error;
+	int length = snprintf(text, size, "%s", c->refusal);
+	rl_loop_leave(&c->loop);
+	return length;
 }
 
 static int tell_node(const struct rl_nodes *nodes, unsigned index, struct redlock_node_status *ret)

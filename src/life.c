@@ -2,11 +2,13 @@
 /* The life of a lock handle: it is made, changed and freed. */
 #include "life.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "client.h"
 #include "core/policy.h"
+#include "core/sized.h"
 #include "heir.h"
 #include "operate.h"
 #include "options.h"
@@ -74,24 +76,67 @@ static void free_memory(redlock_lock *lock)
 	free(lock);
 }
 
-/* Not two alike: the second one would find the key of the first. Nor another lock's side key, which users of
- * that lock overwrite. */
-static bool are_names(const redlock_client *c, const struct names *names)
+static int refuse(redlock_client *c, const char *why)
+{
+	snprintf(c->refusal, sizeof c->refusal, "%s", why);
+	return REDLOCK_E_INVAL;
+}
+
+static int out_of_memory(redlock_client *c)
+{
+	refuse(c, "out of memory");
+	return REDLOCK_E_NOMEM;
+}
+
+/* The first name that is the same as `name`, which is among them. */
+static size_t find_name(const struct names *names, const struct redlock_name *name)
+{
+	size_t i = 0;
+	while (names->list[i].len != name->len || memcmp(names->list[i].bytes, name->bytes, name->len) != 0)
+		i++;
+	return i;
+}
+
+/* No two names are alike: the second one would find the key of the first. Nor is a name another lock's side
+ * key, which users of that lock overwrite. */
+static int check_names(redlock_client *c, const struct names *names)
 {
 	size_t left = REDLOCK_MAX_NAME;
 	for (size_t i = 0; i < names->count; i++) {
 		const struct redlock_name *name = &names->list[i];
-		bool fits = left >= c->prefix_size && name->len <= left - c->prefix_size;
-		if (name->bytes == NULL || name->len == 0 || !fits ||
-		    rl_side_is_reserved((struct rl_slice){c->prefix, c->prefix_size},
+		if (name->bytes == NULL || name->len == 0)
+			return refuse(c, "the name is empty");
+		if (left < c->prefix_size || name->len > left - c->prefix_size)
+			return refuse(
+			    c, "the name is too long: with the prefix, and all names together, at most 65536 bytes");
+		if (rl_side_is_reserved((struct rl_slice){c->prefix, c->prefix_size},
 		                        (struct rl_slice){name->bytes, name->len}))
-			return false;
+			return refuse(
+			    c, "the name is reserved: redlock keeps such a key beside a lock, as NAME:redlock:queue");
+		if (find_name(names, name) < i)
+			return refuse(c, "two names are the same: give each name once");
 		left -= c->prefix_size + name->len;
-		for (size_t j = 0; j < i; j++)
-			if (name->len == names->list[j].len && memcmp(name->bytes, names->list[j].bytes, name->len) == 0)
-				return false;
 	}
-	return true;
+	return 0;
+}
+
+int rl_life_make_rules(redlock_client *c, const struct redlock_lock_options *options, bool several,
+                       struct rl_rules *ret)
+{
+	const struct rl_set *set = c->nodes.set;
+	const struct rl_wish wish = {
+	    .options = options,
+	    .several = several,
+	    .guard = set == NULL    ? REDLOCK_GUARD_OFF
+	             : set->require ? REDLOCK_GUARD_REQUIRE
+	                            : REDLOCK_GUARD_AUTO,
+	    .node_count = c->nodes.count,
+	    .quorum = c->nodes.quorum,
+	    .node_timeout_ms = c->node_timeout_ms,
+	    .drift_ppm = c->drift_ppm,
+	    .drift_ms = c->drift_ms,
+	};
+	return rl_options_make_rules(ret, &wish, c->refusal, sizeof c->refusal);
 }
 
 /* A node of a guarded set is heard for as long as the handle waits. */
@@ -104,26 +149,21 @@ static int make(redlock_client *c, const struct names *names, const struct redlo
                 redlock_lock **ret)
 {
 	struct rl_rules wanted;
-	int error = rl_options_make_rules(&wanted, options, c->nodes.count, c->nodes.quorum, c->node_timeout_ms,
-	                                  c->drift_ppm, c->drift_ms);
+	int error = rl_life_make_rules(c, options, names->several, &wanted);
 	if (error < 0)
 		return error;
-	if (names->several && (wanted.policy = wanted.policy->many) == NULL)
-		return REDLOCK_E_INVAL;
 	const struct rl_policy *policy = wanted.policy;
 	struct rl_set *set = c->nodes.set;
-	if (set == NULL ? policy->draws : set->require && policy->unguarded)
-		return REDLOCK_E_INVAL;
 	if (!rl_registry_reserve(&c->handles) || !rl_schedule_reserve(&c->loop.schedule, c->handles.slot_count))
-		return REDLOCK_E_NOMEM;
+		return out_of_memory(c);
 	const struct rl_rules *rules = rl_registry_share_rules(&c->handles, &wanted);
 	if (rules == NULL)
-		return REDLOCK_E_NOMEM;
+		return out_of_memory(c);
 	redlock_lock *lock = allocate(c, rules, names, options);
 	if (lock == NULL || !make_numbers(lock, policy)) {
 		free(lock);
 		rl_registry_drop_rules(&c->handles, rules);
-		return REDLOCK_E_NOMEM;
+		return out_of_memory(c);
 	}
 	lock->client = c;
 	if (set != NULL) {
@@ -135,33 +175,58 @@ static int make(redlock_client *c, const struct names *names, const struct redlo
 	return 0;
 }
 
-/* The client is entered when this returns 0. */
-static int prepare(redlock_client *client, const struct redlock_lock_options *options,
-                   struct redlock_lock_options *ret, redlock_lock **ret_lock)
+/* Copies the options of the caller, or those of the client. */
+static int copy_options(redlock_client *c, const struct redlock_lock_options *options,
+                        struct redlock_lock_options *ret)
 {
+	*ret = c->lock_options;
+	if (options == NULL)
+		return 0;
 	redlock_lock_options_init(ret);
-	int error = ret_lock == NULL ? REDLOCK_E_INVAL : 0;
-	if (error == 0 && options != NULL)
-		error = rl_options_copy(ret, sizeof *ret, options);
+	bool known = rl_sized_copy(ret, sizeof *ret, options) == 0;
+	return known ? 0 : refuse(c, "the options have no size, or one that this library does not know");
+}
+
+static int make_all(redlock_client *c, struct names *names, const struct redlock_lock_options *options,
+                    redlock_lock **ret)
+{
+	struct redlock_lock_options o;
+	struct rl_buffer also = {0};
+	const struct rl_slice prefix = {c->prefix, c->prefix_size};
+	bool ok = true;
+	if (ret == NULL)
+		return refuse(c, "there is no place for the handle");
+	if (names->list == NULL || names->count == 0 || names->count > REDLOCK_MAX_NAMES)
+		return refuse(c, "several names are 1 to 64");
+	int error = copy_options(c, options, &o);
 	if (error == 0)
-		error = rl_client_enter(client);
-	if (error == 0 && options == NULL)
-		*ret = client->lock_options;
+		error = check_names(c, names);
+	if (error < 0)
+		return error;
+	for (size_t i = 1; ok && i < names->count; i++)
+		ok = rl_names_add(&also, prefix, (struct rl_slice){names->list[i].bytes, names->list[i].len});
+	names->also = (struct rl_slice){also.bytes, also.size};
+	error = ok ? make(c, names, &o, ret) : out_of_memory(c);
+	rl_buffer_free(&also);
+	return error;
+}
+
+static int enter_and_make(redlock_client *client, struct names *names,
+                          const struct redlock_lock_options *options, redlock_lock **ret_lock)
+{
+	int error = rl_client_enter(client);
+	if (error < 0)
+		return error;
+	error = make_all(client, names, options, ret_lock);
+	rl_loop_leave(&client->loop);
 	return error;
 }
 
 int redlock_lock_new_bytes(redlock_client *client, const void *name, size_t name_len,
                            const struct redlock_lock_options *options, redlock_lock **ret_lock)
 {
-	struct redlock_lock_options o;
 	const struct redlock_name list = {name, name_len};
-	int error = prepare(client, options, &o, ret_lock);
-	if (error < 0)
-		return error;
-	const struct names names = {.list = &list, .count = 1};
-	error = are_names(client, &names) ? make(client, &names, &o, ret_lock) : REDLOCK_E_INVAL;
-	rl_loop_leave(&client->loop);
-	return error;
+	return enter_and_make(client, &(struct names){.list = &list, .count = 1}, options, ret_lock);
 }
 
 int redlock_lock_new(redlock_client *client, const char *name, const struct redlock_lock_options *options,
@@ -170,46 +235,20 @@ int redlock_lock_new(redlock_client *client, const char *name, const struct redl
 	return redlock_lock_new_bytes(client, name, name == NULL ? 0 : strlen(name), options, ret_lock);
 }
 
-static int make_many(redlock_client *c, struct names *names, const struct redlock_lock_options *o,
-                     redlock_lock **ret)
-{
-	struct rl_buffer also = {0};
-	const struct rl_slice prefix = {c->prefix, c->prefix_size};
-	bool ok = true;
-	if (!are_names(c, names))
-		return REDLOCK_E_INVAL;
-	for (size_t i = 1; ok && i < names->count; i++)
-		ok = rl_names_add(&also, prefix, (struct rl_slice){names->list[i].bytes, names->list[i].len});
-	names->also = (struct rl_slice){also.bytes, also.size};
-	int error = ok ? make(c, names, o, ret) : REDLOCK_E_NOMEM;
-	rl_buffer_free(&also);
-	return error;
-}
-
 int redlock_lock_new_many_bytes(redlock_client *client, const struct redlock_name *names, size_t count,
                                 const struct redlock_lock_options *options, redlock_lock **ret_lock)
 {
-	struct redlock_lock_options o;
 	struct names all = {.list = names, .count = count, .several = true};
-	if (names == NULL || count == 0 || count > REDLOCK_MAX_NAMES)
-		return REDLOCK_E_INVAL;
-	int error = prepare(client, options, &o, ret_lock);
-	if (error < 0)
-		return error;
-	error = make_many(client, &all, &o, ret_lock);
-	rl_loop_leave(&client->loop);
-	return error;
+	return enter_and_make(client, &all, options, ret_lock);
 }
 
 int redlock_lock_new_many(redlock_client *client, const char *const *names, size_t count,
                           const struct redlock_lock_options *options, redlock_lock **ret_lock)
 {
 	struct redlock_name list[REDLOCK_MAX_NAMES];
-	if (names == NULL || count > REDLOCK_MAX_NAMES)
-		return REDLOCK_E_INVAL;
-	for (size_t i = 0; i < count; i++)
+	for (size_t i = 0; names != NULL && i < count && i < REDLOCK_MAX_NAMES; i++)
 		list[i] = (struct redlock_name){names[i], names[i] == NULL ? 0 : strlen(names[i])};
-	return redlock_lock_new_many_bytes(client, list, count, options, ret_lock);
+	return redlock_lock_new_many_bytes(client, names != NULL ? list : NULL, count, options, ret_lock);
 }
 
 /* ---- changing ---- */

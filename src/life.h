@@ -1,9 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* The end of a handle in its client. */
+/* Makes handles of a client, and ends them. */
 #ifndef RL_LIFE_H
 #define RL_LIFE_H
 
 #include "handle.h"
+
+/* The rules of a handle with these options; `several` names or one. 0, or INVAL: `refusal` of the client says
+ * why. */
+int rl_life_make_rules(redlock_client *client, const struct redlock_lock_options *options, bool several,
+                       struct rl_rules *ret);
 
 /* Takes the handle out of the client, giving back what is half acquired, and what is held if `release`. In a
  * child process nothing is sent. The memory stays. */

@@ -72,7 +72,7 @@ bool rl_nodes_may_ask_again(const struct rl_nodes *nodes, unsigned index);
 /* Puts them into the order that all clients share. */
 void rl_nodes_sort(struct rl_nodes *nodes);
 
-/* One of them has said who it is. */
+/* A node has reported its run_id: compares it with the others. */
 void rl_nodes_identify(struct rl_nodes *nodes);
 
 /* The other nodes whose votes in the lock's round are those of the server that node `index` is now: a bit for

@@ -66,7 +66,8 @@ int redlock_start_probe(redlock_lock *lock)
 
 int redlock_fd(const redlock_client *c)
 {
-	return c != NULL ? c->loop.poller.fd : REDLOCK_E_INVAL;
+	int error = rl_client_check(c);
+	return error == 0 ? c->loop.poller.fd : error;
 }
 
 uint64_t redlock_timeout_ns(redlock_client *c)
@@ -91,6 +92,39 @@ int redlock_process(redlock_client *c)
 	return error < 0 ? REDLOCK_E_SYSTEM : 0;
 }
 
+static bool grants(unsigned operation)
+{
+	return operation == REDLOCK_OP_ACQUIRE || operation == REDLOCK_OP_EXTEND ||
+	       operation == REDLOCK_OP_UPGRADE || operation == REDLOCK_OP_DOWNGRADE;
+}
+
+/* The program may come for a success after the validity has ended. Then the operation fails: an acquire gives
+ * the lock back; after an extend, and after an inner acquire of a reentrant handle, the lock stays lost until
+ * the program releases it. True: another handle may be the first in the queue now. */
+static bool fail_if_late(redlock_client *c, redlock_lock *lock)
+{
+	bool acquired = lock->done_operation == REDLOCK_OP_ACQUIRE;
+	if ((lock->pending & RL_OBSERVE_DONE) == 0 || lock->done_result != 0 || !grants(lock->done_operation))
+		return false;
+	rl_loop_look(&c->loop);
+	rl_operate_catch_up(c);
+	if (rl_lock_valid_until(&lock->core, c->loop.now_ns) > 0)
+		return false;
+	if (acquired && lock->entries == 0) {
+		rl_registry_drop_events(&c->handles, lock);
+		rl_operate(c, lock, &(struct rl_event){.kind = RL_EV_LATE});
+		rl_turn_settle(c);
+		return true;
+	}
+	if (acquired)
+		lock->entries = (lock->entries - 1) & INT32_MAX;
+	lock->done_result = REDLOCK_E_LOST;
+	rl_handle_note(lock, REDLOCK_E_LOST, false);
+	rl_operate(c, lock, &(struct rl_event){.kind = RL_EV_TICK});
+	rl_turn_settle(c);
+	return false;
+}
+
 int redlock_next(redlock_client *c, struct redlock_event *ret_event)
 {
 	struct redlock_event event;
@@ -99,6 +133,8 @@ int redlock_next(redlock_client *c, struct redlock_event *ret_event)
 		error = rl_client_enter(c);
 	if (error < 0)
 		return error;
+	while (c->handles.queue_head != NULL && fail_if_late(c, c->handles.queue_head))
+		continue;
 	bool got = rl_registry_pull(&c->handles, &event);
 	rl_loop_leave(&c->loop);
 	return got && rl_sized_return(ret_event, &event, sizeof event) == 0;

@@ -28,20 +28,6 @@ void redlock_lock_options_init_sized(struct redlock_lock_options *o, size_t size
 	rl_sized_fill(o, size, &defaults, sizeof defaults);
 }
 
-int rl_options_copy(void *to, size_t to_size, const void *from)
-{
-	size_t size;
-	if (rl_sized_check(from) < 0)
-		return REDLOCK_E_INVAL;
-	memcpy(&size, from, sizeof size);
-	for (size_t i = to_size; i < size; i++)
-		if (((const unsigned char *)from)[i] != 0)
-			return REDLOCK_E_INVAL;
-	memcpy(to, from, size < to_size ? size : to_size);
-	memcpy(to, &to_size, sizeof to_size);
-	return 0;
-}
-
 int rl_options_check_owner(const char *owner)
 {
 	static const char allowed[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._:@/+-";
@@ -56,60 +42,12 @@ static uint64_t default_to(uint64_t value, uint64_t mark, uint64_t instead)
 	return value == mark ? instead : value;
 }
 
-static bool ttl_in_range(uint64_t ttl_ms)
-{
-	return ttl_ms >= REDLOCK_MIN_TTL_MS && ttl_ms <= REDLOCK_MAX_TTL_MS;
-}
-
-/* node timeout + drift < ttl: an answer at the last moment must still leave some validity. */
-static bool ttl_suffices(const struct rl_rules *r, uint64_t ttl_ns, uint64_t other_ns)
-{
-	uint64_t drift = rl_validity_drift(ttl_ns, r->drift_ppm, r->drift_base_ns);
-	return rl_time_add(rl_time_add(r->node_timeout_ns, drift), other_ns) < ttl_ns;
-}
-
-/* Neither has fencing tokens. A caller's value goes with the old protocol itself, as its token. */
-static bool compat_suffices(const struct redlock_lock_options *o)
-{
-	bool known = o->compat >= REDLOCK_COMPAT_OFF && o->compat <= REDLOCK_COMPAT_SETNX_SAFE;
-	bool plain = o->fence == 0 && (o->compat == REDLOCK_COMPAT_SETNX || o->token == NULL);
-	return known && (o->compat == REDLOCK_COMPAT_OFF || plain);
-}
-
-/* Fencing numbers are those of a name. Only a token that is known beforehand has a known slot. */
-static bool slots_suffice(const struct redlock_lock_options *o)
-{
-	bool plain = o->fence == 0 && o->mode == REDLOCK_EXCLUSIVE && o->compat == REDLOCK_COMPAT_OFF;
-	bool known = o->slot < o->slots && o->token != NULL;
-	return (o->slots == 0 || (o->slots <= REDLOCK_MAX_SLOTS && plain)) && (o->slot == 0 || known);
-}
-
-static bool mode_suffices(const struct redlock_lock_options *o)
-{
-	return o->mode == REDLOCK_EXCLUSIVE || (o->mode == REDLOCK_SHARED && o->compat == REDLOCK_COMPAT_OFF);
-}
-
-static int check(const struct redlock_lock_options *o, const struct rl_rules *r)
-{
-	bool ttl_ok = ttl_suffices(r, r->ttl_ns, r->renew_ns);
-	bool token_ok = o->token == NULL || (o->token_len >= 1 && o->token_len <= REDLOCK_MAX_TOKEN);
-	bool fence_ok = o->fence == 0 || o->token == NULL;
-	bool reentrant_ok = o->reentrant == 0 || o->reentrant == 1;
-	bool retry_ok = o->retry_min_ms <= o->retry_max_ms && o->retry_max_ms <= REDLOCK_MAX_TTL_MS;
-	bool danger_ok = r->danger_ns < r->ttl_ns;
-	uint64_t drift = rl_validity_drift(r->ttl_ns, r->drift_ppm, r->drift_base_ns);
-	bool validity_ok = rl_time_add(r->min_validity_ns, drift) < r->ttl_ns;
-	return ttl_ok && token_ok && fence_ok && reentrant_ok && compat_suffices(o) && slots_suffice(o) &&
-	               mode_suffices(o) && retry_ok && danger_ok && validity_ok
-	           ? 0
-	           : REDLOCK_E_INVAL;
-}
-
 uint64_t rl_options_extend_ttl(const struct rl_rules *rules, uint64_t ttl_ms)
 {
 	if (ttl_ms == 0)
 		return rules->ttl_ns;
-	return ttl_in_range(ttl_ms) && ttl_suffices(rules, rl_time_ms(ttl_ms), 0) ? rl_time_ms(ttl_ms) : 0;
+	bool suffices = rl_refusal_has_ttl(ttl_ms) && rl_refusal_leaves_time(rules, rl_time_ms(ttl_ms), 0);
+	return suffices ? rl_time_ms(ttl_ms) : 0;
 }
 
 static enum rl_kind kind_of(const struct redlock_lock_options *o)
@@ -154,13 +92,14 @@ static struct rl_rules rules_of(const struct redlock_lock_options *o, unsigned n
 	};
 }
 
-int rl_options_make_rules(struct rl_rules *ret, const struct redlock_lock_options *o, unsigned node_count,
-                          unsigned quorum, uint32_t node_timeout_ms, uint32_t drift_ppm, uint32_t drift_ms)
+int rl_options_make_rules(struct rl_rules *ret, const struct rl_wish *w, char *why, size_t size)
 {
-	if (!ttl_in_range(o->ttl_ms))
+	*ret = rules_of(w->options, w->node_count, w->quorum, w->node_timeout_ms, w->drift_ppm, w->drift_ms);
+	if (rl_refusal_of(w, ret, why, size))
 		return REDLOCK_E_INVAL;
-	*ret = rules_of(o, node_count, quorum, node_timeout_ms, drift_ppm, drift_ms);
-	return check(o, ret);
+	if (w->several)
+		ret->policy = ret->policy->many;
+	return 0;
 }
 
 /* ---- terms ---- */
@@ -186,9 +125,9 @@ int rl_options_terms(const struct redlock_lock_options *options, uint32_t node_t
 {
 	struct redlock_lock_options o;
 	redlock_lock_options_init(&o);
-	if (options != NULL && rl_options_copy(&o, sizeof o, options) < 0)
+	if (options != NULL && rl_sized_copy(&o, sizeof o, options) < 0)
 		return REDLOCK_E_INVAL;
-	if (ret == NULL || !ttl_in_range(o.ttl_ms))
+	if (ret == NULL || !rl_refusal_has_ttl(o.ttl_ms))
 		return REDLOCK_E_INVAL;
 	struct rl_rules rules = rules_of(&o, 1, 1, node_timeout_ms, drift_ppm, drift_ms);
 	return rl_options_terms_of_rules(&rules, ret);
@@ -199,7 +138,7 @@ int redlock_terms(const struct redlock_options *options, const struct redlock_lo
 {
 	struct redlock_options o;
 	redlock_options_init(&o);
-	if (options != NULL && rl_options_copy(&o, sizeof o, options) < 0)
+	if (options != NULL && rl_sized_copy(&o, sizeof o, options) < 0)
 		return REDLOCK_E_INVAL;
 	return rl_options_terms(lock_options, o.node_timeout_ms, o.drift_ppm, o.drift_ms, ret);
 }

@@ -3,20 +3,13 @@
 #ifndef RL_OPTIONS_H
 #define RL_OPTIONS_H
 
-#include "core/state.h"
-
-/* Copies the caller's options over `to`, which holds the defaults. The caller's struct may be shorter (older
- * header: the rest stays at its default) or longer (newer header: what this library does not know must be
- * zero). Both begin with their size. 0 or INVAL. */
-int rl_options_copy(void *to, size_t to_size, const void *from);
+#include "refusal.h"
 
 /* Whether an owner label has only the characters that a token may carry. NULL and "" are allowed. */
 int rl_options_check_owner(const char *owner);
 
-/* From checked options to the core's rules. `node_timeout_ms` 0: by the TTL. 0 or INVAL. */
-int rl_options_make_rules(struct rl_rules *ret, const struct redlock_lock_options *options,
-                          unsigned node_count, unsigned quorum, uint32_t node_timeout_ms, uint32_t drift_ppm,
-                          uint32_t drift_ms);
+/* From options to the core's rules. 0, or INVAL: `why` receives a sentence. */
+int rl_options_make_rules(struct rl_rules *ret, const struct rl_wish *wish, char *why, size_t size);
 
 /* The terms that follow from rules, for callers. 0, or INVAL: the size of `ret` cannot be. */
 int rl_options_terms_of_rules(const struct rl_rules *rules, struct redlock_terms *ret);

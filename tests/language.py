@@ -27,11 +27,11 @@ BEGINNINGS = {
 	"names-no-subject": re.compile(SENTENCE + words(
 		r"(?:Whoever|Whose|Whom|Who|What(?! is new)|(?:Those|He|They) (?:who|that|which|whom|whose))\b")),
 }
-OUTSIDE = "that|which|who|whose|whom|with|without|in|at|to|for|from|has|is|was|had|can|may|must|does|did|alone|else|more"
+OUTSIDE = "that|which|who|whose|whom|with|without|in|at|to|for|from|has|is|was|had|can|may|must|does|did|alone|else"
 OPENINGS = {
 	"names-no-subject": re.compile(words(r"\A(?:who|whoever|whose|whom|what|those (?:who|that|which))\b")),
 	"points-outside": re.compile(words(
-		rf"\A(?:It|Its|Of|And|The same|One (?:of which|{OUTSIDE})|One[,.:;]"
+		rf"\A(?:It|Its|Of|And|The same|One (?:of (?:which|them|those)|more|{OUTSIDE})|One[,.:;]"
 		r"|This (?:is|was|has|does|makes|may|must|can|one|way|too|also))\b")),
 }
 ALLOWED = re.compile(words("|".join((  # a process is left behind, a clock is 3 s behind, a server is behind a proxy
@@ -44,7 +44,8 @@ ANYWHERE = {
 	"in-the-place-of": re.compile(words(r"\bin the places? of\b")),
 	"is-none": re.compile(words(r"\b(?:is|are|was|were|be) none\b")),
 	"is-had": re.compile(words(r"\b(?:is|are|was|were|be)(?: not)? had\b")),
-	"names-no-subject": re.compile(words(r"\b(?:[Ww]hoever|[Ww]hoso?ever|[Ww]hosever|(?:those|he|she) who|that which)\b")),
+	"names-no-subject": re.compile(words(
+		r"\b(?:[Ww]hoever|[Ww]hoso?ever|[Ww]hosever|(?:those|he|she) who|that which)\b")),
 	"in-the-way": re.compile(words(r"\bin (?:the|its|their|our) way\b(?! of)")),
 	"seldomer": re.compile(r"\bseldomer\b"),
 }
@@ -154,12 +155,14 @@ BAD = [
 	("x.lua", "-- The same\n"), ("x.md", "- A. Who waits, asks.\n"), ("x.md", "Text.\n\nWho waits, asks.\n"),
 	("x.scd", "\tWhose node it is.\n"), ("x.bats", '@test "who waits, asks" {\n'), ("x.bats", "# This is it\n"),
 	("x.c", "TEST(who_waits)"), ("x.c", "cmocka_unit_test_setup(a_node_behind_it, s),"),
-	("x.c", "/* what waits */"), ("x.py", '"""Who waits, asks."""'),
+	("x.c", "/* what waits */"), ("x.py", '"""Who waits, asks."""'), ("x.c", "// for those who wait\n"),
+	("x.c", "/* One of them */"), ("x.c", "int a; /* who waits */"),
 ]
 GOOD = [
 	("x.c", "/* Who waits? */"), ("x.c", "/* A client that asks who waits */"), ("x.c", "// One round for all nodes\n"),
 	("x.c", "/* ---- what waits ---- */"), ("x.md", "## What it costs\n"), ("x.c", "int a; /* behind a proxy */"),
-	("x.bats", '@test "who holds the lock?" {\n'), ("x.md", "What does it cost? A read.\n"), ("x.sh", "# None is left\n"),
+	("x.bats", '@test "who holds the lock?" {\n'), ("x.md", "What does it cost? A read.\n"),
+	("x.sh", "# None is left: there is none\n"), ("x.md", "It leaves no process behind.\n"),
 ]
 
 

@@ -148,7 +148,8 @@ public:
 		return owed < 0 ? 0 : static_cast<unsigned>(owed);
 	}
 
-	/** Ends the threads, drains and closes. No other thread may be inside a call of this client. */
+	/** Ends the threads, drains and closes. What locks hold then is released without waiting, so that keys
+	 * may stay until their TTL: destroy locks first. No other thread may be inside a call of this client. */
 	template <class D> void close(D timeout) noexcept
 	{
 		std::error_code ignored;

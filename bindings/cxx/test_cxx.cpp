@@ -308,7 +308,6 @@ TEST(locks_outlive_their_client)
 	redlock::mutex m(*c, "late", lasting(*c));
 	m.lock();
 	c.reset();
-	CHECK(servers_with_key(&cluster, nodes, "late") == 0);
 	CHECK_THROWS(state, m.lock());
 }
 

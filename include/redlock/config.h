@@ -30,7 +30,8 @@ extern "C" {
  * Sets an option by its name, with a value as a configuration file has it: redlock_options_set(&o, "ttl",
  * "30s"). The names are in redlock_config(3). Of `url` the value is a comma list, which replaces all nodes;
  * of `password-file` it is a file that this call reads into `password`. Names of lock options (ttl, wait,
- * renew) set the default lock options of the client, `lock_options`. On failure error_text of the options
+ * renew) set the default lock options of the client: `lock_options` then points to a copy, in which the other
+ * options are those of the caller's struct. On failure error_text of the options
  * receives a sentence that names the option, what is wrong and what is allowed, and nothing has changed.
  * Errors: INVAL (an unknown name, a value that is out of its range), CONFIG (a password file that cannot be
  * used), INTERRUPTED (`stop_fd` became readable), NOMEM.
@@ -60,8 +61,16 @@ REDLOCK_API REDLOCK_MUST_CHECK int redlock_lock_options_set(struct redlock_lock_
 REDLOCK_API REDLOCK_MUST_CHECK int redlock_options_load(struct redlock_options *options, const char *cluster,
                                                         const char *file);
 
-/* Wipes and frees the texts that the two calls above have copied, and sets all options to their defaults. An
- * open client is not affected. Texts and buffers of the caller stay the caller's. */
+/* Set `error_text`, and `trace`: for languages that know no more of the struct than its size, by
+ * redlock_constant("sizeof redlock_options"), and set all other options by name. The buffer stays the
+ * caller's, and redlock_open() writes to it too. NULL options are ignored. */
+REDLOCK_API void redlock_options_set_error_text(struct redlock_options *options, char *text, size_t size);
+REDLOCK_API void redlock_options_set_trace(struct redlock_options *options,
+                                           void (*trace)(void *trace_user, const char *line),
+                                           void *trace_user);
+
+/* Wipes and frees the texts that redlock_options_set() and _load() have copied, and sets all options to their
+ * defaults. An open client is not affected. Texts and buffers of the caller stay the caller's. */
 REDLOCK_API void redlock_options_clear(struct redlock_options *options);
 
 /*

@@ -160,6 +160,24 @@ REDLOCK_API REDLOCK_MUST_CHECK int redlock_start_downgrade(redlock_lock *lock);
  *   - A client that deletes the key without looking at its time deletes the lock of any other client.
  */
 
+/* X(one, other, why): what excludes each other, so that redlock_lock_new() and _new_many() refuse both
+ * together: `mode` SHARED, `slots`, `fence`, `token`, `compat` (any; SETNX; SETNX_SAFE), several NAMES, and
+ * REDLOCK_GUARD_REQUIRE of the client. */
+#define REDLOCK_CONFLICT_MAP(X)                                                                              \
+	X(SHARED, SLOTS, "each slot is exclusive")                                                               \
+	X(SHARED, NAMES, "several names are exclusive")                                                          \
+	X(SHARED, COMPAT, "clients of the old protocol share nothing")                                           \
+	X(SLOTS, FENCE, "each slot would have numbers of its own")                                               \
+	X(SLOTS, NAMES, "a lock has either slots or several names")                                              \
+	X(SLOTS, COMPAT, "clients of the old protocol know no slots")                                            \
+	X(SLOTS, GUARD, "slots do not look at the record of the node set")                                       \
+	X(TOKEN, NAMES, "several names have a fresh token")                                                      \
+	X(FENCE, TOKEN, "the same value twice would have two numbers")                                           \
+	X(COMPAT, FENCE, "a time is no fencing token")                                                           \
+	X(COMPAT, NAMES, "clients of the old protocol know one name at a time")                                  \
+	X(SETNX, GUARD, "clients of the old protocol know no guard")                                             \
+	X(SETNX_SAFE, TOKEN, "its token is a number that redlock makes")
+
 #ifdef __cplusplus
 }
 #endif

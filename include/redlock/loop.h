@@ -4,7 +4,8 @@
  *
  * Start any number of operations with redlock_start_*(), then call redlock_process(), which sends them. Watch
  * redlock_fd() for reading; when it is readable call redlock_process() again and get results with
- * redlock_next() until it returns 0. No call of this group blocks. The descriptor includes the timers;
+ * redlock_next() until it returns 0. There are no callbacks: a notice of loss comes to the thread that calls
+ * redlock_next(), when it calls. No call of this group blocks. The descriptor includes the timers;
  * redlock_timeout_ns() is for loops with timers of their own.
  */
 #ifndef REDLOCK_LOOP_H
@@ -54,8 +55,9 @@ REDLOCK_API REDLOCK_MUST_CHECK int redlock_start_query(redlock_lock *lock);
 REDLOCK_API REDLOCK_MUST_CHECK int redlock_start_probe(redlock_lock *lock);
 
 /* A descriptor that is readable when redlock_process() has work to do; it includes the timers. Never read
- * or close it. It stays the same for the life of the client. While another thread is in a blocking call or
- * a keeper runs, that thread does the work: then watch redlock_notice_fd() instead. */
+ * or close it. It stays the same for the life of the client: take it out of the loop before redlock_close(),
+ * which closes it. While another thread is in a blocking call or a keeper runs, that thread does the work:
+ * then watch redlock_notice_fd() instead. Any thread. Errors: INVAL, FORKED. */
 REDLOCK_API int redlock_fd(const redlock_client *client);
 
 /* The latest time for the next redlock_process() (CLOCK_BOOTTIME ns): 0 if there is something to send or an
@@ -65,12 +67,16 @@ REDLOCK_API uint64_t redlock_timeout_ns(redlock_client *client);
 /* Receives, decides, runs timers and sends. Never blocks. Errors: FORKED, SYSTEM. */
 REDLOCK_API REDLOCK_MUST_CHECK int redlock_process(redlock_client *client);
 
-/* Gets one event. Returns 1 and writes it, or 0 if there is none. Events of freed handles are dropped.
+/* Gets one event. Returns 1 and writes it, or 0 if there is none. Events of freed handles are dropped. An
+ * acquire or extend that succeeded, but whose validity has ended when the program gets its event, has the
+ * result LOST: after an acquire the lock has been released, no LOST event follows, and the handle can be
+ * acquired again; after an extend the LOST event follows.
  * Errors: INVAL (`size` is not set; the event stays), FORKED. */
 REDLOCK_API REDLOCK_MUST_CHECK int redlock_next(redlock_client *client, struct redlock_event *ret_event);
 
 /* A descriptor that is readable while redlock_next() has an event: for programs that use the blocking calls
- * and a keeper, and poll for DANGER and LOST. Never read or close it. Errors: SYSTEM, FORKED. */
+ * and a keeper, and poll for DANGER and LOST. Never read or close it; redlock_close() closes it. Errors:
+ * SYSTEM, FORKED. */
 REDLOCK_API REDLOCK_MUST_CHECK int redlock_notice_fd(redlock_client *client);
 
 #ifdef __cplusplus

@@ -12,7 +12,7 @@
 extern "C" {
 #endif
 
-/* The number of configured nodes and the quorum in force. */
+/* The number of configured nodes and the quorum in force; 0 in a child process. Any thread. */
 REDLOCK_API unsigned redlock_node_count(const redlock_client *client);
 REDLOCK_API unsigned redlock_quorum(const redlock_client *client);
 

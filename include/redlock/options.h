@@ -21,16 +21,21 @@ extern "C" {
 #define REDLOCK_MAX_NAMES 64   /* of one lock: redlock_lock_new_many() in kinds.h */
 #define REDLOCK_MAX_SLOTS 64   /* of one name: see kinds.h */
 #define REDLOCK_MIN_TTL_MS 10
-#define REDLOCK_MAX_TTL_MS 2592000000ull /* 30 days */
-#define REDLOCK_FOREVER UINT64_MAX       /* as a wait: no limit */
+#define REDLOCK_MAX_TTL_MS 2592000000UL /* 30 days */
+#define REDLOCK_FOREVER UINT64_MAX      /* as a wait: no limit */
 #define REDLOCK_NEVER_NS UINT64_MAX
 #define REDLOCK_DEFAULT_DANGER UINT64_MAX /* as danger_ms: a sixth of the TTL */
 
-/* The value of a macro of these headers by its name without the prefix, "MAX_NODES" or "FOREVER"; and the
- * size of a struct that begins with its size, in this library: "sizeof redlock_options". For languages that
- * do not read C headers, and for programs that check when they start that the library is not older than the
- * header that they were built with. 0: there is no such limit or struct. */
+/*
+ * The value of a macro or enum of these headers by its name without the prefix: "MAX_NODES", "FOREVER",
+ * "VERSION_MINOR", "E_BUSY" (a negative one as an int64_t), "VOTE_TIMEOUT", "EVENT_LOST", "OP_ACQUIRE",
+ * "GUARD_AUTO", "SHARED"; and the size of a struct in this library: "sizeof redlock_options". For languages
+ * that do not read C headers, and for programs that check when they start that the library is not older than
+ * the header that they were built with. redlock_constant() returns 0 for an unknown name;
+ * redlock_constant_find() tells it from 0. Any thread. Errors of the latter: INVAL (unknown, or NULL).
+ */
 REDLOCK_API uint64_t redlock_constant(const char *name);
+REDLOCK_API REDLOCK_MUST_CHECK int redlock_constant_find(const char *name, uint64_t *ret_value);
 
 /* ---- Of clients ---- */
 
@@ -51,11 +56,12 @@ struct redlock_options {
 	                             REDLOCK_COMPAT_SETNX_SAFE have none. */
 	unsigned quorum;          /* 0: a majority, N/2+1. More may be asked for, less is refused. */
 	uint32_t node_timeout_ms; /* 0: 200 ms, at most ttl/3. It matters only when no quorum answers. */
-	uint32_t drift_ppm;       /* allowance for clock rates, parts per million of the TTL; 10000 */
+	uint32_t drift_ppm;       /* for clock rates: parts per million of the TTL, below 1000000; 10000 */
 	uint32_t drift_ms;        /* plus this; 2 */
-	/* Called with one line per transition of any lock, and per warning about a node's clock, while the client
-	 * is locked: it must be quick and must not call the library. Names and tokens are not in the line; nodes
-	 * are numbered from 0. NULL: no trace. */
+	/* Called with one line per transition of any lock, and per warning about a node's clock, by the thread
+	 * that drives the client then: one that is inside a call, or the keeper. The client is locked meanwhile:
+	 * the function must be quick and must not call the library. No two threads are in it at once. Names and
+	 * tokens are not in the line; nodes are numbered from 0. NULL: no trace. */
 	void (*trace)(void *trace_user, const char *line);
 	void *trace_user;
 	/* Receives one sentence that names the node and the cause when redlock_open() fails, "" if there is no
@@ -85,7 +91,7 @@ struct redlock_options {
 	 * make it plain: `set` of an earlier redlock_guard_status(). NULL: unknown. */
 	const char *guarded_set;
 	/* The options of handles that redlock_lock_new() makes with NULL options. Its `token` and `user` are
-	 * ignored. NULL: the defaults. */
+	 * ignored. redlock_open() refuses those that redlock_lock_new() would refuse. NULL: the defaults. */
 	const struct redlock_lock_options *lock_options;
 	/* The rest is for redlock_options_load() and redlock_options_set(): see config.h. */
 	char *warning_text; /* receives what a person should know about a success, "" if nothing. May be NULL */
@@ -117,12 +123,13 @@ struct redlock_lock_options {
 	                         sooner at random, so that not all locks are renewed at once; 0: never. Needs a
 	                         running keeper or the caller's event loop. renew_ms + node timeout + drift < ttl. */
 	uint64_t danger_ms;   /* notice this long before the validity ends; 0: no notice. Default ttl/6. */
-	uint64_t max_hold_ms; /* longest time from the acquire to the end of the last extend; 0: no cap */
+	uint64_t max_hold_ms; /* longest time from the acquire to the end of the last extend, at least the TTL;
+	                         0: no cap */
 	uint32_t max_extends; /* largest number of successful extends; 0: no cap */
 	const void *token; /* the caller's own value, used instead of random tokens (LockTake); see "Own values"
 	                      in tokens.h. acquire makes one attempt; extend, release and query work without an
 	                      acquire before. NULL: fresh random tokens. */
-	size_t token_len;  /* 1 to REDLOCK_MAX_TOKEN */
+	size_t token_len;  /* 1 to REDLOCK_MAX_TOKEN; 0 without a `token` */
 	void *user;        /* for the caller: redlock_lock_user() returns it */
 	uint64_t
 	    quarantine_wait_ms; /* how long acquire waits, beyond wait_ms, for nodes of a guarded set that may

@@ -7,19 +7,19 @@
  *     redlock_options_init(&options);                       defaults
  *     options.urls = urls;
  *     options.url_count = 3;
- *     redlock_open(&options, &client);                      connects in the background
- *     redlock_lock_new(client, "nightly", NULL, &lock);
- *     if (redlock_acquire(lock) == 0) {                     held until redlock_remaining_ms() is 0
- *         ...                                               the work, within that time
+ *     if (redlock_open(&options, &client) < 0)              connects in the background
+ *         return 1;
+ *     if (redlock_lock_new(client, "nightly", NULL, &lock) == 0 && redlock_acquire(lock) == 0) {
+ *         ...                                               the work, until redlock_remaining_ms() is 0
  *         redlock_release(lock);                            the handle can be acquired again
  *     }
- *     redlock_lock_free(lock);
+ *     redlock_lock_free(lock);                              NULL is allowed
  *     redlock_drain(client, 1000);                          waits for releases that have no answer yet
  *     redlock_close(client);
  *
  * A lock is a lease. It is valid by the clock, never by a flag: redlock_remaining_ms() compares the deadline
  * with the clock at every call. Work that must not run late has to check it, and a resource that must be safe
- * from a late worker has to check fencing tokens. See docs/promises.md.
+ * from a late worker has to check fencing tokens. redlock(3) has the promises and their limits.
  *
  * This header has the calls that every program needs. Its end includes the parts by theme:
  *
@@ -74,8 +74,9 @@ typedef struct redlock_lock redlock_lock;
  * forbidden; `run_id` of the node's status is ""), the client may find out late, when the server has a token
  * that it refused under the other name, or not at all: then both vote.
  *
- * Errors: INVAL, URL, DUPLICATE (the same host or address twice: two databases of one server are one server),
- * TLS (a certificate or key that cannot be read, no OpenSSL), NOMEM, SYSTEM.
+ * Errors: INVAL (also `lock_options` that redlock_lock_new() would refuse), URL, DUPLICATE (the same host or
+ * address twice: two databases of one server are one server), TLS (a certificate or key that cannot be read,
+ * no OpenSSL), NOMEM, SYSTEM.
  */
 REDLOCK_API REDLOCK_MUST_CHECK int redlock_open(const struct redlock_options *options,
                                                 redlock_client **ret_client);
@@ -107,8 +108,8 @@ REDLOCK_API int redlock_drain(redlock_client *client, uint64_t timeout_ms);
  * that redlock keeps beside a lock's own.
  *
  * Nothing is sent. `options` may be NULL: those of the client. Name and options are copied. One handle is one
- * claimant: two handles of one name exclude each other. Errors: INVAL (also TTL too short for node timeout
- * and drift), NOMEM, FORKED.
+ * claimant: two handles of one name exclude each other. Errors: INVAL (redlock_client_last_error() has the
+ * reason), NOMEM, FORKED.
  */
 REDLOCK_API REDLOCK_MUST_CHECK int redlock_lock_new(redlock_client *client, const char *name,
                                                     const struct redlock_lock_options *options,
@@ -119,6 +120,19 @@ REDLOCK_API REDLOCK_MUST_CHECK int redlock_lock_new_bytes(redlock_client *client
                                                           size_t name_len,
                                                           const struct redlock_lock_options *options,
                                                           redlock_lock **ret_lock);
+
+/*
+ * Writes one sentence that says why the last redlock_lock_new(), _new_bytes(), _new_many() or
+ * _new_many_bytes() of this client that failed did so, "" if none has:
+ *
+ *     renew + node timeout + drift must be less than ttl (ttl 9000 ms, node timeout 200 ms, drift
+ *     92 ms, renew 8900 ms)            (in one line)
+ *
+ * If several threads make handles of one client, the sentence may be that of another thread. Writes at most
+ * `size` bytes with the NUL, and returns the length of the whole sentence, as snprintf(3) does; `text` may be
+ * NULL if `size` is 0. Any thread. Errors: INVAL, FORKED.
+ */
+REDLOCK_API int redlock_client_last_error(redlock_client *client, char *text, size_t size);
 
 /* Frees the handle. A lock that is held, or being acquired, is released without waiting. */
 REDLOCK_API void redlock_lock_free(redlock_lock *lock);
@@ -165,7 +179,7 @@ REDLOCK_API REDLOCK_MUST_CHECK int redlock_extend(redlock_lock *lock, uint64_t t
  * If another handle of this client waits for the lock, with the same TTL and renew_ms, the lock may be passed
  * on to it at once: then nothing is sent, the function returns 0, and this handle has no token any more. This
  * applies only to plain exclusive locks, and not if redlock_lock_token() has returned the token
- * (docs/decisions/passing-on.md).
+ * (redlock(3), "Time and validity").
  *
  * Errors: GONE (already expired or taken over), NOQUORUM (too few nodes answered to know that: keys may stay
  * until their TTL), STATE (nothing to release), SYSTEM, FORKED.
@@ -173,8 +187,9 @@ REDLOCK_API REDLOCK_MUST_CHECK int redlock_extend(redlock_lock *lock, uint64_t t
 REDLOCK_API int redlock_release(redlock_lock *lock);
 
 /* Ends a waiting or running acquire, extend, upgrade, downgrade, query or probe of this handle with
- * CANCELLED, and releases the votes of an acquire. Any thread. 0, also if nothing ran. Errors: FORKED, STATE.
- */
+ * CANCELLED, and releases the votes of an acquire. A call that begins later is not cancelled: a thread that
+ * is about to acquire needs a flag of the program's as well. Any thread. 0, also if nothing ran. Errors:
+ * FORKED, STATE. */
 REDLOCK_API int redlock_cancel(redlock_lock *lock);
 
 /* Changes `wait_ms` of the handle, for the acquires that begin later: a program that tries, waits, and waits
@@ -231,9 +246,10 @@ REDLOCK_API int redlock_keeper_stop(redlock_client *client);
  * waits, or in another thread, ends nothing: a program that must not miss a signal uses the calls of loop.h
  * and ppoll(2).
  *
- * Fork. After fork(2) every call in the child fails with REDLOCK_E_FORKED and sends nothing. The child may
- * call redlock_lock_free() and redlock_close() to free memory and descriptors; the parent keeps its locks. If
- * another thread was inside a call of this client when the child was made, they free nothing.
+ * Fork. After fork(2) the child sends nothing: every call on a client or handle that returns an error fails
+ * with REDLOCK_E_FORKED, and the others return what they return for NULL, but for redlock_lock_user(). The
+ * child may call redlock_lock_free() and redlock_close() to free memory and descriptors; the parent keeps its
+ * locks. If another thread was inside a call of this client when the child was made, they free nothing.
  */
 
 #ifdef __cplusplus

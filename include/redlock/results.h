@@ -22,7 +22,7 @@ extern "C" {
 
 /* ---- Errors ---------------------------------------------------------------------------------------- */
 
-/* X(name, value, sentence) */
+/* X(name, value, sentence). REDLOCK_OK is success. */
 #define REDLOCK_ERROR_MAP(X)                                                                                 \
 	X(BUSY, -1, "somebody else holds the lock, or the votes were split or came too late")                    \
 	X(NOQUORUM, -2, "fewer than a quorum of the nodes gave a definite answer")                               \
@@ -46,6 +46,7 @@ enum redlock_error {
 #define REDLOCK_ERROR_ENUM(name, value, text) REDLOCK_E_##name = (value),
 	REDLOCK_ERROR_MAP(REDLOCK_ERROR_ENUM)
 #undef REDLOCK_ERROR_ENUM
+	    REDLOCK_OK = 0
 };
 
 /* The sentence for an error code, "success" for 0; and its name without the prefix ("BUSY"), "OK" for 0.
@@ -59,7 +60,8 @@ REDLOCK_API const char *redlock_error_name(int error);
  * X(name, value, kind, sentence). Kinds: PENDING, YES and NO are definite or may still become so; MISSING is
  * a vote that failed and may work later; FATAL is a vote that needs an operator. No value ever changes. New
  * ones follow the last, and REDLOCK_VOTE_COUNT grows: a program treats a code that it does not know by
- * its redlock_vote_kind(). Which server answers map to which vote: src/proto/answer.c.
+ * its redlock_vote_kind(). A sentence is right after "node 1:" and after "nodes 1, 2:". Which server answers
+ * map to which vote: src/proto/answer.c.
  */
 #define REDLOCK_VOTE_MAP(X)                                                                                  \
 	X(PENDING, 0, PENDING, "no answer yet")                                                                  \
@@ -69,7 +71,7 @@ REDLOCK_API const char *redlock_error_name(int error);
 	X(UNSENT, 4, MISSING, "not connected in time, nothing was sent")                                         \
 	X(DOWN, 5, MISSING, "not reachable")                                                                     \
 	X(CLOSED, 6, MISSING, "connection lost before the answer")                                               \
-	X(BACKLOG, 7, MISSING, "not answering, its queue is full")                                               \
+	X(BACKLOG, 7, MISSING, "not answering, queue is full")                                                   \
 	X(LOADING, 8, MISSING, "loading its data set")                                                           \
 	X(BLOCKED, 9, MISSING, "busy with a script or a failover")                                               \
 	X(OOM, 10, MISSING, "out of memory (maxmemory reached)")                                                 \
@@ -77,25 +79,25 @@ REDLOCK_API const char *redlock_error_name(int error);
 	X(REPLICAS, 12, MISSING, "too few replicas, refuses writes")                                             \
 	X(SERVER, 13, MISSING, "answered with an error")                                                         \
 	X(GARBAGE, 14, MISSING, "answered with something that is not the Redis protocol")                        \
-	X(READONLY, 15, FATAL, "is a read-only replica")                                                         \
-	X(CLUSTER, 16, FATAL, "is a cluster node, not an independent master")                                    \
+	X(READONLY, 15, FATAL, "read-only replica")                                                              \
+	X(CLUSTER, 16, FATAL, "cluster node, not an independent master")                                         \
 	X(AUTH, 17, FATAL, "refused the user or password")                                                       \
 	X(NOPERM, 18, FATAL, "the user may not run the command")                                                 \
-	X(COMMAND, 19, FATAL, "does not know the command")                                                       \
-	X(DATABASE, 20, FATAL, "has no such database")                                                           \
-	X(NAME, 21, MISSING, "its host name cannot be resolved")                                                 \
-	X(DUPLICATE, 22, FATAL, "is the same server as another node")                                            \
+	X(COMMAND, 19, FATAL, "unknown command")                                                                 \
+	X(DATABASE, 20, FATAL, "no such database")                                                               \
+	X(NAME, 21, MISSING, "host name cannot be resolved")                                                     \
+	X(DUPLICATE, 22, FATAL, "same server as another node")                                                   \
 	X(TLS, 23, FATAL, "no secure connection")                                                                \
 	X(STALE, 24, MISSING, "an older request with the same value of the caller may still arrive there")       \
-	X(QUARANTINE, 25, MISSING, "may have forgotten locks: it does not vote until they have expired")         \
-	X(FOREIGN, 26, FATAL, "is not a node of this node set as we know it")                                    \
-	X(UNGUARDED, 27, FATAL, "is in no guarded node set")                                                     \
-	X(LONG_TTL, 28, FATAL, "the TTL is longer than its node set permits")                                    \
-	X(UNCOUNTED, 29, MISSING, "has no fencing numbers at present")                                           \
-	X(CLOCK, 30, MISSING, "its clock went wrong: it does not vote until what it held has expired")           \
-	X(SLOTS, 31, FATAL, "has another number of slots for this name")                                         \
-	X(SERVICE, 32, FATAL, "is another kind of service")                                                      \
-	X(UNCHECKED, 33, FATAL, "is in a guarded node set, whose record this kind of lock does not check")
+	X(QUARANTINE, 25, MISSING, "may have forgotten locks: no vote until they have expired")                  \
+	X(FOREIGN, 26, FATAL, "not a node of this node set as we know it")                                       \
+	X(UNGUARDED, 27, FATAL, "in no guarded node set")                                                        \
+	X(LONG_TTL, 28, FATAL, "the TTL is longer than the node set permits")                                    \
+	X(UNCOUNTED, 29, MISSING, "no fencing numbers at present")                                               \
+	X(CLOCK, 30, MISSING, "clock went wrong: no vote until what was held there has expired")                 \
+	X(SLOTS, 31, FATAL, "another number of slots for this name")                                             \
+	X(SERVICE, 32, FATAL, "another kind of service")                                                         \
+	X(UNCHECKED, 33, FATAL, "in a guarded node set, whose record this kind of lock does not check")
 
 enum redlock_vote_code {
 #define REDLOCK_VOTE_ENUM(name, value, kind, text) REDLOCK_VOTE_##name = (value),

@@ -14,8 +14,8 @@ extern "C" {
 
 /* Copies the token of the current or last acquisition, followed by a NUL, and writes its length: 0 before the
  * first acquire, and after a release that passed the lock on. REDLOCK_MAX_TOKEN+1 bytes suffice. Another
- * client that knows the token may extend the lock; an extend by this handle never shortens it. Errors: INVAL
- * (buffer too small), FORKED. */
+ * client that knows the token may extend the lock; an extend by this handle never shortens it. Any thread.
+ * Errors: INVAL (buffer too small), STATE (the client was closed), FORKED. */
 REDLOCK_API REDLOCK_MUST_CHECK int redlock_lock_token(const redlock_lock *lock, void *buffer, size_t size,
                                                       size_t *ret_len);
 
@@ -48,7 +48,7 @@ REDLOCK_API void redlock_lock_leave(redlock_lock *lock);
  * Fencing tokens. A holder that is late, because it or its messages were delayed, can do harm after the end
  * of its validity. No lock can prevent that, but the resource can. With `fence` each acquisition (of a shared
  * lock only its upgrade) has a number, redlock_lock_fence(), that is higher than those of all earlier
- * acquisitions of this name, whatever nodes crash (docs/decisions/fencing.md says what they must keep). The
+ * acquisitions of this name, whatever nodes crash (redlock_lock(3) says what they must keep). The
  * number stays the same while the lock is extended. It costs a second round trip only if the nodes' counters
  * differ. A lock that would have no number is not granted: nodes that cannot count vote UNCOUNTED or
  * UNGUARDED.

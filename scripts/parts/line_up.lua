@@ -5,7 +5,7 @@ for i = 4, last do
 end
 if both[2] then redis.call("pexpire", KEYS[2], 60000) end
 local left = redis.call("pttl", KEYS[1])
-local free, was, kind, rest = left == -2, both[2] or "", "w", nil
+local free, was, kind, rest, polls = left == -2, both[2] or "", "w", nil, nil
 local open = free or not both[1] and redis.pcall("type", KEYS[1]).ok == "zset"
 -- include tidy
 local turn = free and (mine or line == "")

@@ -2,7 +2,7 @@ local both = redis.call("mget", KEYS[1], KEYS[2] or KEYS[1])
 local was, place, kind = KEYS[2] and both[2] or "", ARGV[3] or "", "r"
 local left, clock = redis.call("pttl", KEYS[1]), redis.call("time")
 local moment = clock[1] * 1000 + math.floor(clock[2] / 1000)
-local free, top = left == -2, nil
+local free, top, polls = left == -2, nil, nil
 if not both[1] and left >= 0 and redis.call("type", KEYS[1]).ok == "zset" then
   top = tonumber(redis.call("zrevrange", KEYS[1], 0, 0, "withscores")[2])
   if math.abs(moment + left - top) > 1000 then top = nil end

@@ -200,13 +200,6 @@ static int add_fallbacks(redlock_config *c)
 
 /* ---- the calls ---- */
 
-/* inih leaves lines of the files on the stack. */
-__attribute__((noinline)) static void wipe_stack(void)
-{
-	char deep[16384];
-	explicit_bzero(deep, sizeof deep);
-}
-
 static int fill(redlock_config *c, const char *cluster, const char *file, int stop_fd)
 {
 	int error = read_files(c, file, stop_fd);
@@ -237,7 +230,6 @@ int redlock_config_read(const struct redlock_options *options, const char *clust
 		return REDLOCK_E_NOMEM;
 	}
 	int error = fill(c, cluster, file, options->stop_fd);
-	wipe_stack();
 	tell(options->error_text, options->error_text_size,
 	     error == REDLOCK_E_NOMEM ? "out of memory" : c->lines.error);
 	tell(options->warning_text, options->warning_text_size, c->lines.warning);

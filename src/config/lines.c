@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "config/lines.h"
 
+#include <ctype.h>
 #include <errno.h>
-#include <ini.h>
 #include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -13,22 +13,22 @@
 #include "os/file.h"
 
 #define SECTION "cluster "
-#define UNKNOWN_SECTION "unknown section [%s]; there is [cluster NAME]"
+#define NO_LINE "neither [section] nor key = value"
 
-enum { MAX_FILE = 1 << 20 };
+enum { MAX_FILE = 1 << 20, MAX_LINE = 4096 };
 
 struct reading {
 	struct rl_lines *lines;
 	const char *path;
-	const char *at; /* the next line */
-	const char *end;
 	unsigned line;
+	const char *cluster;        /* of the section, "" before the first one */
+	const struct rl_word *word; /* of the last line, which an indented line continues; NULL: of none */
 	bool is_users;
 	bool has_password;
 	int error;
 };
 
-__attribute__((format(printf, 3, 4))) static int fail(struct reading *r, int error, const char *format, ...)
+__attribute__((format(printf, 3, 4))) static void fail(struct reading *r, int error, const char *format, ...)
 {
 	char text[400];
 	va_list arguments;
@@ -41,65 +41,88 @@ __attribute__((format(printf, 3, 4))) static int fail(struct reading *r, int err
 		snprintf(r->lines->error, sizeof r->lines->error, "%s: %s", r->path, text);
 	if (r->error == 0)
 		r->error = error;
-	return 0; /* as inih wants it */
+}
+
+/* ---- texts of a line ---- */
+
+/* Cuts the blanks off both ends. Returns the text between them. */
+static char *trim(char *text)
+{
+	char *end = text + strlen(text);
+	while (end > text && isspace((unsigned char)end[-1]))
+		end--;
+	*end = '\0';
+	return text + strspn(text, " \t\n\v\f\r");
+}
+
+/* Finds the first of `chars`, or a comment: a semicolon after a blank. Returns the end of the text if it has
+ * neither. */
+static char *find(char *text, const char *chars)
+{
+	bool after_blank = false;
+	for (; *text != '\0' && strchr(chars, *text) == NULL && !(after_blank && *text == ';'); text++)
+		after_blank = isspace((unsigned char)*text);
+	return text;
+}
+
+/* A comment in a value: `;` or `#` after a blank. A value may begin with `#`. */
+static char *without_comment(char *text)
+{
+	char *value = trim(text), *at = value;
+	for (; *at != '\0'; at++) {
+		bool after_blank = at > text && isspace((unsigned char)at[-1]);
+		if (after_blank && (*at == ';' || (*at == '#' && at > value)))
+			break;
+	}
+	*at = '\0';
+	return trim(value);
 }
 
 /* ---- sections ---- */
 
-/* The name of the cluster of a section, "" for the lines before any; NULL: no section of ours. */
-static const char *cluster_of(const char *section)
-{
-	if (!*section)
-		return "";
-	if (strncmp(section, SECTION, strlen(SECTION)) != 0 || !section[strlen(SECTION)])
-		return NULL;
-	return section + strlen(SECTION);
-}
-
-static bool add_cluster(struct rl_lines *lines, const char *name)
+/* Returns the name as `lines` keeps it. NULL: out of memory. */
+static const char *add_cluster(struct rl_lines *lines, const char *name)
 {
 	for (size_t i = 0; i < lines->cluster_count; i++)
 		if (strcmp(lines->clusters[i], name) == 0)
-			return true;
+			return lines->clusters[i];
 	char **clusters = realloc(lines->clusters, (lines->cluster_count + 1) * sizeof *clusters);
 	if (clusters == NULL)
-		return false;
+		return NULL;
 	lines->clusters = clusters;
 	clusters[lines->cluster_count] = strdup(name);
-	if (clusters[lines->cluster_count] == NULL)
-		return false;
-	lines->cluster_count++;
-	return true;
+	return clusters[lines->cluster_count] != NULL ? clusters[lines->cluster_count++] : NULL;
 }
 
-/* inih reports a section with its first key, takes [] for none, and ignores what follows the bracket. */
-static void check_section(struct reading *r, const char *line)
+/* `line` begins with a bracket. */
+static void take_section(struct reading *r, char *line)
 {
-	char section[256];
-	size_t length = strcspn(line + 1, "]");
-	const char *rest = line + 1 + length;
-	if (*line != '[' || *rest != ']')
-		return; /* inih refuses the line */
-	snprintf(section, sizeof section, "%.*s", (int)length, line + 1);
-	rest += 1 + strspn(rest + 1, " \t\r\n");
-	if (!*section || cluster_of(section) == NULL)
-		fail(r, REDLOCK_E_CONFIG, UNKNOWN_SECTION, section);
+	char *section = line + 1, *end = find(section, "]");
+	if (*end != ']') {
+		fail(r, REDLOCK_E_CONFIG, NO_LINE);
+		return;
+	}
+	*end = '\0';
+	const char *rest = end + 1 + strspn(end + 1, " \t");
+	if (strncmp(section, SECTION, strlen(SECTION)) != 0 || !section[strlen(SECTION)])
+		fail(r, REDLOCK_E_CONFIG, "unknown section [%s]; there is [cluster NAME]", section);
 	else if (*rest && *rest != ';' && *rest != '#')
 		fail(r, REDLOCK_E_CONFIG, "[%s]: nothing but a comment may follow", section);
-	else if (!add_cluster(r->lines, cluster_of(section)))
+	else if ((r->cluster = add_cluster(r->lines, section + strlen(SECTION))) == NULL)
 		fail(r, REDLOCK_E_NOMEM, "out of memory");
+	r->word = NULL;
 }
 
 /* ---- nodes ---- */
 
 /* Finds a node that is listed twice in one section, here where the line is known. */
-static bool is_listed(const struct reading *r, const char *cluster, const char *value)
+static bool is_listed(const struct reading *r, const char *value)
 {
 	bool found = rl_url_list_repeats(value, value);
 	for (size_t i = 0; i < r->lines->count && !found; i++) {
 		const struct rl_line *line = &r->lines->list[i];
 		found = line->word->kind == RL_WORD_URLS && line->is_users == r->is_users &&
-		        strcmp(line->cluster, cluster) == 0 && rl_url_list_repeats(line->value, value);
+		        strcmp(line->cluster, r->cluster) == 0 && rl_url_list_repeats(line->value, value);
 	}
 	return found;
 }
@@ -122,7 +145,7 @@ static bool has_password(const char *list)
 
 /* ---- keys ---- */
 
-static bool add_line(struct reading *r, const struct rl_word *word, const char *cluster, const char *value)
+static bool add_line(struct reading *r, const char *value)
 {
 	struct rl_lines *lines = r->lines;
 	struct rl_line *list = realloc(lines->list, (lines->count + 1) * sizeof *list);
@@ -132,90 +155,97 @@ static bool add_line(struct reading *r, const struct rl_word *word, const char *
 	char where[PATH_MAX + 16];
 	snprintf(where, sizeof where, "%s:%u", r->path, r->line);
 	struct rl_line *line = &list[lines->count++];
-	*line = (struct rl_line){.word = word,
+	*line = (struct rl_line){.word = r->word,
 	                         .value = strdup(value),
 	                         .where = strdup(where),
-	                         .cluster = strdup(cluster),
+	                         .cluster = strdup(r->cluster),
 	                         .is_users = r->is_users};
 	return line->value != NULL && line->where != NULL && line->cluster != NULL;
 }
 
-static int unknown_key(struct reading *r, const char *name)
+static void unknown_key(struct reading *r, const char *name)
 {
 	if (strcmp(name, "password") == 0)
-		return fail(r, REDLOCK_E_CONFIG,
-		            "unknown key 'password'; write the password to a file that only its user can read, and "
-		            "its path here: password-file = FILE");
-	return fail(r, REDLOCK_E_CONFIG, "unknown key '%s'", name);
+		fail(r, REDLOCK_E_CONFIG,
+		     "unknown key 'password'; write the password to a file that only its user can read, and "
+		     "its path here: password-file = FILE");
+	else
+		fail(r, REDLOCK_E_CONFIG, "unknown key '%s'", name);
 }
 
-/* One line, from inih. 0: wrong. */
-static int take_line(void *user, const char *section, const char *name, const char *value)
+/* A value of the key `word`. */
+static void take_value(struct reading *r, const char *value)
 {
-	struct reading *r = user;
-	const struct rl_word *word = rl_words_find(name);
-	const char *cluster = cluster_of(section);
+	const struct rl_word *word = r->word;
 	char problem[256];
 	uint64_t number;
-	if (r->error != 0)
-		return 0;
-	if (cluster == NULL)
-		return fail(r, REDLOCK_E_CONFIG, UNKNOWN_SECTION, section);
-	if (word == NULL || !word->is_key || (*cluster && word->home == RL_WORD_FILE))
-		return unknown_key(r, name);
-	if (!rl_words_parse(word, value, &number, problem, sizeof problem))
-		return fail(r, REDLOCK_E_CONFIG, "%s: %s", name, problem);
+	if (!rl_words_parse(word, value, &number, problem, sizeof problem)) {
+		fail(r, REDLOCK_E_CONFIG, "%s: %s", word->name, problem);
+		return;
+	}
 	if (word->kind == RL_WORD_URLS && !*value)
-		return fail(r, REDLOCK_E_CONFIG, "%s: is empty", name);
-	if (word->kind == RL_WORD_URLS && is_listed(r, cluster, value))
-		return fail(r, REDLOCK_E_CONFIG, "%s: this node is listed twice", name);
+		fail(r, REDLOCK_E_CONFIG, "%s: is empty", word->name);
+	else if (word->kind == RL_WORD_URLS && is_listed(r, value))
+		fail(r, REDLOCK_E_CONFIG, "%s: this node is listed twice", word->name);
+	else if (!add_line(r, value))
+		fail(r, REDLOCK_E_NOMEM, "out of memory");
 	if (word->kind == RL_WORD_URLS && has_password(value))
 		r->has_password = true;
-	return add_line(r, word, cluster, value) ? 1 : fail(r, REDLOCK_E_NOMEM, "out of memory");
+}
+
+static void take_key(struct reading *r, char *line)
+{
+	char *end = find(line, "=:");
+	if (*end != '=' && *end != ':') {
+		fail(r, REDLOCK_E_CONFIG, NO_LINE);
+		return;
+	}
+	*end = '\0';
+	const char *name = trim(line);
+	r->word = rl_words_find(name);
+	if (r->word == NULL || !r->word->is_key || (*r->cluster && r->word->home == RL_WORD_FILE))
+		unknown_key(r, name);
+	else
+		take_value(r, without_comment(end + 1));
 }
 
 /* ---- files ---- */
 
-/* The length of a line without its comment: text after a blank and `#` or `;`, after the first character of a
- * value. inih knows only `;`. */
-static size_t length_without_comment(const char *line, size_t length)
+static void take_line(struct reading *r, char *line)
 {
-	static const char blanks[] = " \t";
-	size_t at = 0;
-	while (at < length && line[at] != '=' && line[at] != ':')
-		at++;
-	at++;
-	while (at < length && strchr(blanks, line[at]) != NULL)
-		at++;
-	for (at++; at < length; at++)
-		if ((line[at] == '#' || line[at] == ';') && strchr(blanks, line[at - 1]) != NULL)
-			return at;
-	return length;
+	char *start = trim(line);
+	if (*start == '\0' || *start == ';' || *start == '#')
+		return;
+	if (start > line && r->word != NULL)
+		take_value(r, without_comment(start));
+	else if (*start == '[')
+		take_section(r, start);
+	else
+		take_key(r, start);
 }
 
-/* For inih, as fgets(3). It would cut a long line in pieces and take each for a line. */
-static char *next_line(char *buffer, int size, void *user)
+static void take_lines(struct reading *r, const char *at, const char *end)
 {
-	struct reading *r = user;
-	if (r->error != 0 || r->at == r->end)
-		return NULL;
-	const char *newline = memchr(r->at, '\n', (size_t)(r->end - r->at));
-	size_t length = newline != NULL ? (size_t)(newline + 1 - r->at) : (size_t)(r->end - r->at);
-	r->line++;
-	size_t whole = length;
-	if (memchr(r->at, '\0', length) == NULL)
-		length = length_without_comment(r->at, length);
-	if (length > (size_t)size - 2 + (newline != NULL && length == whole))
-		fail(r, REDLOCK_E_CONFIG, "the line is longer than %d bytes; `url` may be repeated", size - 2);
-	else if (memchr(r->at, '\0', length) != NULL)
-		fail(r, REDLOCK_E_CONFIG, "the line has a NUL byte in it");
-	if (r->error != 0)
-		return NULL;
-	memcpy(buffer, r->at, length);
-	buffer[length] = '\0';
-	r->at += whole;
-	check_section(r, buffer);
-	return r->error == 0 ? buffer : NULL;
+	char line[MAX_LINE + 1];
+	static const char mark[] = "\xEF\xBB\xBF"; /* of UTF-8, which some editors write */
+	if (end - at >= 3 && memcmp(at, mark, 3) == 0)
+		at += 3;
+	while (at < end && r->error == 0) {
+		const char *newline = memchr(at, '\n', (size_t)(end - at));
+		size_t size = (size_t)((newline != NULL ? newline : end) - at);
+		r->line++;
+		if (size > MAX_LINE) {
+			fail(r, REDLOCK_E_CONFIG, "the line is longer than %d bytes; `url` may be repeated", MAX_LINE);
+		} else if (memchr(at, '\0', size) != NULL) {
+			fail(r, REDLOCK_E_CONFIG, "the line has a NUL byte in it");
+		} else {
+			memcpy(line, at, size);
+			line[size] = '\0';
+			take_line(r, line);
+		}
+		at += size + 1;
+	}
+	explicit_bzero(line, sizeof line); /* it may have had a password in it */
 }
 
 static int cannot_read(struct reading *r, int error)
@@ -244,20 +274,14 @@ static void warn_exposed(struct rl_lines *lines, const char *path)
 
 int rl_lines_read(struct rl_lines *lines, const char *path, bool is_users, bool must_exist, int stop_fd)
 {
-	struct reading r = {.lines = lines, .path = path, .is_users = is_users};
+	struct reading r = {.lines = lines, .path = path, .cluster = "", .is_users = is_users};
 	struct rl_file file;
 	int error = rl_file_read(path, MAX_FILE, stop_fd, &file);
 	if (!must_exist && (error == ENOENT || error == ENOTDIR))
 		return 0;
 	if (error != 0)
 		return cannot_read(&r, error);
-	r.at = file.bytes;
-	r.end = file.bytes + file.size;
-	int line = ini_parse_stream(next_line, &r, take_line, &r);
-	if (line != 0 && r.error == 0) {
-		r.line = (unsigned)line;
-		fail(&r, REDLOCK_E_CONFIG, "neither [section] nor key = value");
-	}
+	take_lines(&r, file.bytes, file.bytes + file.size);
 	if (r.has_password && file.is_exposed)
 		warn_exposed(lines, path);
 	rl_file_free(&file);

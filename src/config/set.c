@@ -10,6 +10,7 @@
 
 #include "config/url_list.h"
 #include "config/words.h"
+#include "core/sized.h"
 #include "os/file.h"
 #include "os/thread.h"
 
@@ -69,9 +70,21 @@ static bool make_store(struct redlock_options *o)
 	o->store = calloc(1, sizeof *o->store);
 	if (o->store == NULL)
 		return false;
-	redlock_lock_options_init(&o->store->lock);
-	o->lock_options = &o->store->lock;
 	return true;
+}
+
+/* Makes the lock options of the store those of the client. They begin as a copy of the caller's, so that an
+ * option changes and the others stay. */
+static int own_lock_options(struct redlock_options *o)
+{
+	struct redlock_lock_options *own = &o->store->lock;
+	if (o->lock_options == own)
+		return 0;
+	redlock_lock_options_init(own);
+	if (o->lock_options != NULL && rl_sized_copy(own, sizeof *own, o->lock_options) < 0)
+		return fail(o, REDLOCK_E_INVAL, "the lock options have one that this library does not know");
+	o->lock_options = own;
+	return 0;
 }
 
 /* NULL: out of memory. */
@@ -172,10 +185,30 @@ static int set_password_file(struct redlock_options *o, const struct rl_word *wo
 
 /* ---- set ---- */
 
+void redlock_options_set_error_text(struct redlock_options *o, char *text, size_t size)
+{
+	if (o == NULL || o->size < sizeof *o)
+		return;
+	o->error_text = text;
+	o->error_text_size = size;
+}
+
+void redlock_options_set_trace(struct redlock_options *o, void (*trace)(void *trace_user, const char *line),
+                               void *trace_user)
+{
+	if (o == NULL || o->size < sizeof *o)
+		return;
+	o->trace = trace;
+	o->trace_user = trace_user;
+}
+
 static int set_parsed(struct redlock_options *o, const struct rl_word *word, const char *value,
                       uint64_t number)
 {
-	void *options = word->home == RL_WORD_LOCK ? (void *)&o->store->lock : (void *)o;
+	bool is_of_lock = word->home == RL_WORD_LOCK;
+	int error = is_of_lock ? own_lock_options(o) : 0;
+	if (error < 0)
+		return error;
 	switch (word->kind) {
 	case RL_WORD_URLS:
 		return set_urls(o, value);
@@ -186,7 +219,7 @@ static int set_parsed(struct redlock_options *o, const struct rl_word *word, con
 	case RL_WORD_NUMBER:
 	case RL_WORD_DURATION:
 	case RL_WORD_CHOICE:
-		put_number(options, word, number);
+		put_number(is_of_lock ? (void *)&o->store->lock : (void *)o, word, number);
 	}
 	return 0;
 }

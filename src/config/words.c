@@ -38,10 +38,12 @@ const struct rl_word rl_words[] = {
     {"drift-ppm", RL_WORD_NUMBER, CLIENT(drift_ppm), 0, 500000, NULL, true, NULL},
     {"drift", RL_WORD_DURATION, CLIENT(drift_ms), 0, HOUR_MS, NULL, false, NULL},
     {"interruptible", RL_WORD_CHOICE, CLIENT(interruptible), 0, 0, YES_NO, false, NULL},
+    {"guarded-set", RL_WORD_TEXT, CLIENT(guarded_set), 0, 0, NULL, false, NULL},
+    {"stop-fd", RL_WORD_NUMBER, CLIENT(stop_fd), 0, INT32_MAX, NULL, false, NULL},
     /* locks */
     {"ttl", RL_WORD_DURATION, LOCK(ttl_ms), REDLOCK_MIN_TTL_MS, MONTH_MS, NULL, true, "REDLOCK_TTL"},
     {"wait", RL_WORD_DURATION, LOCK(wait_ms), 0, REDLOCK_FOREVER, NULL, true, "REDLOCK_WAIT"},
-    {"renew", RL_WORD_DURATION, LOCK(renew_ms), 1, MONTH_MS, NULL, true, NULL},
+    {"renew", RL_WORD_DURATION, LOCK(renew_ms), 0, MONTH_MS, NULL, true, NULL},
     {"noquorum-wait", RL_WORD_DURATION, LOCK(noquorum_wait_ms), 0, REDLOCK_FOREVER, NULL, false, NULL},
     {"quarantine-wait", RL_WORD_DURATION, LOCK(quarantine_wait_ms), 0, REDLOCK_FOREVER, NULL, false, NULL},
     {"min-validity", RL_WORD_DURATION, LOCK(min_validity_ms), 0, MONTH_MS, NULL, false, NULL},
@@ -55,6 +57,7 @@ const struct rl_word rl_words[] = {
     {"reentrant", RL_WORD_CHOICE, LOCK(reentrant), 0, 0, YES_NO, false, NULL},
     {"compat", RL_WORD_CHOICE, LOCK(compat), 0, 0, "off|setnx|setnx-safe", false, NULL},
     {"slots", RL_WORD_NUMBER, LOCK(slots), 0, REDLOCK_MAX_SLOTS, NULL, false, NULL},
+    {"slot", RL_WORD_NUMBER, LOCK(slot), 0, REDLOCK_MAX_SLOTS - 1, NULL, false, NULL},
     {"mode", RL_WORD_CHOICE, LOCK(mode), 0, 0, "exclusive|shared", false, NULL},
     /* the command's own */
     {"conflict-exit-code", RL_WORD_NUMBER, OF_COMMAND, 0, 255, NULL, true, NULL},

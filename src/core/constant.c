@@ -1,51 +1,53 @@
 /* SPDX-License-Identifier: MIT */
-/* The limits and marks of the public header, and the sizes of its structs, by their names: for languages that
+/* The macros and enums of the public header, and the sizes of its structs, by their names: for languages that
  * do not read C headers. */
 #include <string.h>
 
+#include <redlock/ask.h>
 #include <redlock/redlock.h>
+#include <redlock/url.h>
 
 static const struct {
 	const char *name;
 	uint64_t value;
 } constants[] = {
-#define CONSTANT(name)                                                                                       \
-	{                                                                                                        \
-#name, REDLOCK_##name                                                                                \
-	}
-#define SIZE(name)                                                                                           \
-	{                                                                                                        \
-		"sizeof redlock_" #name, sizeof(struct redlock_##name)                                               \
-	}
-    CONSTANT(MAX_NODES),
-    CONSTANT(MAX_NAME),
-    CONSTANT(MAX_NAMES),
-    CONSTANT(MAX_SLOTS),
-    CONSTANT(MAX_TOKEN),
-    CONSTANT(MAX_OWNER),
-    CONSTANT(MIN_TTL_MS),
-    CONSTANT(MAX_TTL_MS),
-    CONSTANT(FOREVER),
-    CONSTANT(NEVER_NS),
-    CONSTANT(DEFAULT_DANGER),
-    SIZE(options),
-    SIZE(lock_options),
-    SIZE(event),
-    SIZE(vote),
-    SIZE(terms),
-    SIZE(finding),
-    SIZE(wait),
-    SIZE(node_status),
-    SIZE(guard_status),
-    SIZE(setting),
-#undef SIZE
-#undef CONSTANT
+#define CONSTANT(name) {#name, (uint64_t)REDLOCK_##name},
+#define SIZE(name) {"sizeof redlock_" #name, sizeof(struct redlock_##name)},
+#define ERROR(name, value, text) {"E_" #name, (uint64_t)(value)},
+#define VOTE(name, value, kind, text) {"VOTE_" #name, (value)},
+    /* clang-format off */
+    CONSTANT(MAX_NODES) CONSTANT(MAX_NAME) CONSTANT(MAX_NAMES) CONSTANT(MAX_SLOTS) CONSTANT(MAX_TOKEN)
+    CONSTANT(MAX_OWNER) CONSTANT(MIN_TTL_MS) CONSTANT(MAX_TTL_MS) CONSTANT(FOREVER) CONSTANT(NEVER_NS)
+    CONSTANT(DEFAULT_DANGER) CONSTANT(VERSION_MAJOR) CONSTANT(VERSION_MINOR) CONSTANT(VERSION_PATCH)
+    REDLOCK_ERROR_MAP(ERROR) CONSTANT(OK)
+    REDLOCK_VOTE_MAP(VOTE) CONSTANT(VOTE_COUNT)
+    CONSTANT(KIND_PENDING) CONSTANT(KIND_YES) CONSTANT(KIND_NO) CONSTANT(KIND_MISSING) CONSTANT(KIND_FATAL)
+    CONSTANT(OP_NONE) CONSTANT(OP_ACQUIRE) CONSTANT(OP_EXTEND) CONSTANT(OP_RELEASE) CONSTANT(OP_QUERY)
+    CONSTANT(OP_PROBE) CONSTANT(OP_UPGRADE) CONSTANT(OP_DOWNGRADE)
+    CONSTANT(EVENT_DONE) CONSTANT(EVENT_DANGER) CONSTANT(EVENT_LOST)
+    CONSTANT(GUARD_OFF) CONSTANT(GUARD_AUTO) CONSTANT(GUARD_REQUIRE)
+    CONSTANT(SET_UNKNOWN) CONSTANT(SET_PLAIN) CONSTANT(SET_GUARDED)
+    CONSTANT(EXCLUSIVE) CONSTANT(SHARED)
+    CONSTANT(COMPAT_OFF) CONSTANT(COMPAT_SETNX) CONSTANT(COMPAT_SETNX_SAFE)
+    CONSTANT(REPLY_STATUS) CONSTANT(REPLY_ERROR) CONSTANT(REPLY_INTEGER) CONSTANT(REPLY_STRING)
+    CONSTANT(REPLY_NIL) CONSTANT(REPLY_ARRAY)
+    SIZE(options) SIZE(lock_options) SIZE(event) SIZE(vote) SIZE(terms) SIZE(finding) SIZE(wait) SIZE(name)
+    SIZE(node_status) SIZE(guard_status) SIZE(setting) SIZE(url) SIZE(question) SIZE(reply)
+    /* clang-format on */
 };
+
+int redlock_constant_find(const char *name, uint64_t *ret)
+{
+	for (size_t i = 0; name != NULL && ret != NULL && i < sizeof constants / sizeof constants[0]; i++)
+		if (strcmp(constants[i].name, name) == 0) {
+			*ret = constants[i].value;
+			return 0;
+		}
+	return REDLOCK_E_INVAL;
+}
 
 uint64_t redlock_constant(const char *name)
 {
-	for (size_t i = 0; name != NULL && i < sizeof constants / sizeof constants[0]; i++)
-		if (strcmp(constants[i].name, name) == 0)
-			return constants[i].value;
-	return 0;
+	uint64_t value = 0;
+	return redlock_constant_find(name, &value) == 0 ? value : 0;
 }

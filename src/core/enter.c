@@ -48,15 +48,28 @@ static void ask_all(struct rl_lock *l, enum rl_stage stage, uint64_t now, struct
 	rl_acquire_ask(l, now, rl_ballot_nodes(l), fx);
 }
 
+/* A waiter that never heard the gate gets no turn while others hand the lock over to one another. After a
+ * second it takes a place, which it keeps by asking. A waiter that had a place and went deaf does not: its
+ * client subscribes again. */
+static bool polls_at_gate(const struct rl_lock *l, const struct rl_event *e)
+{
+	bool late = !l->placed && rl_time_sub(e->now_ns, l->changed_ns) >= RL_PACE_MOST_NS;
+	return rl_policy_of(l)->polls && (e->hears & rl_gate_bit(l)) == 0 && (l->polls || late);
+}
+
 /* At the gate by its queue, where a place there is of use. */
 static void register_place(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
 {
-	fx->stands |= (e->hears & rl_gate_bit(l)) != 0;
+	l->polls = polls_at_gate(l, e);
+	fx->stands |= l->polls || (e->hears & rl_gate_bit(l)) != 0;
 	fx->call = l->call;
 	if (fx->stands)
 		fx->enter |= rl_gate_bit(l);
 	l->placed |= fx->stands;
-	rl_hand_offer(l, e, fx);
+	if (l->polls)
+		fx->offered_ns = RL_HAND_POLLS;
+	else
+		rl_hand_offer(l, e, fx);
 	if (!fx->stands)
 		l->place = 0; /* nothing is known of it any more */
 }
@@ -154,7 +167,7 @@ static void attempt(struct rl_lock *l, const struct rl_event *e, struct rl_effec
  * several names, whose names have queues of their own. */
 static void begin(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
 {
-	l->woken = l->placed = l->behind_readers = false;
+	l->woken = l->placed = l->polls = l->behind_readers = false;
 	l->offered_ns = 0;
 	l->call = (uint16_t)((l->call + 1u) % RL_CALLS);
 	l->passed = 0;

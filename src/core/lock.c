@@ -68,6 +68,13 @@ static void decide(struct rl_lock *l, const struct rl_event *e, struct rl_effect
 
 /* ---- events ---- */
 
+static void end_with(struct rl_effects *fx, enum redlock_operation operation, int result)
+{
+	fx->observed |= RL_OBSERVE_DONE;
+	fx->done = operation;
+	fx->result = result;
+}
+
 /* Nothing was acquired here, but somebody who has the value may have: extend and release say so. */
 static bool is_attached(const struct rl_lock *l)
 {
@@ -110,6 +117,21 @@ static int on_release(struct rl_lock *l, const struct rl_event *e, struct rl_eff
 	return 0;
 }
 
+/* The caller has never held the lock, so its acquire fails and no loss is notified. As after a failed
+ * attempt, the handle is idle at once. */
+static int on_late(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
+{
+	if (l->phase != RL_LOST)
+		return REDLOCK_E_STATE;
+	int error = on_release(l, e, fx);
+	assert(error == 0);
+	l->phase = RL_IDLE;
+	l->round.open = false;
+	fx->observed = 0;
+	end_with(fx, REDLOCK_OP_ACQUIRE, REDLOCK_E_LOST);
+	return error;
+}
+
 /* A query begins at the end of a step in which nothing else is out: queries in a loop must not starve
  * renewal. From now on somebody waits for the renewal. A probe needs fresh digits, which are not for a lock.
  */
@@ -136,13 +158,6 @@ static void begin_waiting(struct rl_lock *l, uint64_t now, struct rl_effects *fx
 	fx->sign = probe;
 	if (probe) /* what is late of the attempt before says nothing of this token */
 		l->refused = l->claim_seq = 0;
-}
-
-static void end_with(struct rl_effects *fx, enum redlock_operation operation, int result)
-{
-	fx->observed |= RL_OBSERVE_DONE;
-	fx->done = operation;
-	fx->result = result;
 }
 
 static void end_waiting(struct rl_lock *l, int result, struct rl_effects *fx)
@@ -361,7 +376,7 @@ static int dispatch(struct rl_lock *l, const struct rl_event *e, struct rl_effec
 	    [RL_EV_QUERY] = on_query,     [RL_EV_CANCEL] = on_cancel, [RL_EV_REPLY] = on_reply,
 	    [RL_EV_TICK] = on_tick,       [RL_EV_WAKE] = on_wake,     [RL_EV_HAND] = on_hand,
 	    [RL_EV_LEAP] = on_leap,       [RL_EV_PASS] = on_pass,     [RL_EV_TURN] = rl_share_turn,
-	    [RL_EV_GUARDED] = on_guarded};
+	    [RL_EV_GUARDED] = on_guarded, [RL_EV_LATE] = on_late};
 	bool known = (unsigned)e->kind < sizeof handlers / sizeof handlers[0];
 	return known ? handlers[e->kind](l, e, fx) : 0;
 }

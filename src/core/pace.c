@@ -26,8 +26,10 @@ static uint64_t interval(const struct rl_lock *l, uint64_t now)
 	if (!l->placed || l->place == 0)
 		return clamp(since / PART_BLIND, RL_PACE_BLIND_NS);
 	since = rl_time_min(since, rl_time_ms(rl_time_stamp_ms(now) - l->taken_ms));
-	return rl_time_min(clamp(since / PART * l->place, RL_PACE_LEAST_NS * l->place),
-	                   rl_time_sub(l->free_at_ns, now));
+	uint64_t delay = clamp(since / PART * l->place, RL_PACE_LEAST_NS * l->place);
+	if (l->polls) /* no message tells of its turn: until it asks, the lock is free */
+		delay = rl_time_min(delay, RL_PACE_POLL_NS * l->place);
+	return rl_time_min(delay, rl_time_sub(l->free_at_ns, now));
 }
 
 uint64_t rl_pace_about(uint64_t ns, uint64_t entropy)

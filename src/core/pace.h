@@ -13,6 +13,9 @@
 #define RL_PACE_MOST_NS (1000 * RL_NS_PER_MS)
 #define RL_PACE_BLIND_NS (4 * RL_NS_PER_MS)
 
+/* The longest pause, for each place, of a waiter that keeps its place by asking. */
+#define RL_PACE_POLL_NS (50 * RL_NS_PER_MS)
+
 /* When to try again after a refusal; `left_ns`: until the wait ends. */
 uint64_t rl_pace_next(struct rl_lock *lock, const struct rl_event *event, uint64_t left_ns);
 

@@ -28,6 +28,7 @@ struct rl_policy {
 	bool tries_again;              /* an acquire may be several attempts */
 	bool contends;                 /* and what follows a refusal is in contend.h */
 	bool heirs;                    /* a waiter may be handed the lock; else it is woken */
+	bool polls;                    /* a waiter that hears nothing keeps a place by asking */
 	bool numbers;                  /* a claim asks for a fencing number; its votes carry one */
 	bool draws;                    /* it gets a number, at once or by an upgrade: in guarded sets only */
 	bool unguarded;                /* its scripts do not look at the record of a guarded set */

@@ -31,6 +31,23 @@ static inline void rl_sized_fill(void *to, size_t size, const void *from, size_t
 	memcpy(to, &size, sizeof size);
 }
 
+/* Copies the caller's options over `to`, which holds the defaults. The caller's struct may be shorter (older
+ * header: the rest keeps its default) or longer (newer header: the options that this library does not know
+ * must be zero). 0 or INVAL. */
+static inline int rl_sized_copy(void *to, size_t to_size, const void *from)
+{
+	size_t size;
+	if (rl_sized_check(from) < 0)
+		return REDLOCK_E_INVAL;
+	memcpy(&size, from, sizeof size);
+	for (size_t i = to_size; i < size; i++)
+		if (((const unsigned char *)from)[i] != 0)
+			return REDLOCK_E_INVAL;
+	memcpy(to, from, size < to_size ? size : to_size);
+	memcpy(to, &to_size, sizeof to_size);
+	return 0;
+}
+
 /* As rl_sized_fill(), for a result whose size the caller has set. 0 or INVAL. */
 static inline int rl_sized_return(void *to, const void *from, size_t from_size)
 {

@@ -213,6 +213,7 @@ struct rl_lock {
 	bool beside : 1;         /* nodes other than the gate may have our place in their queues, too */
 	bool contended : 1;      /* others want the lock */
 	bool placed : 1;         /* the gate may have our place in its queue */
+	bool polls : 1;          /* no message of the gate is heard: the place is kept by asking */
 	bool woken : 1;          /* it has said that it is our turn */
 	bool back : 1;           /* it has come back to a gate that it had passed over */
 	bool behind_readers : 1; /* the key that kept it out is shared */
@@ -244,6 +245,7 @@ enum rl_event_kind {
 	RL_EV_HAND,
 	RL_EV_LEAP,
 	RL_EV_PASS,
+	RL_EV_LATE, /* the caller learns of its grant after the validity: the acquire fails */
 	RL_EV_GUARDED
 };
 
@@ -294,7 +296,7 @@ struct rl_effects {
 	bool keeps;          /* SLOT_RELEASE: all slots of the token but the one that is held */
 	bool stands;         /* `enter` takes a place, or keeps it, at the gate */
 	bool beside;         /* and at the others */
-	uint64_t offered_ns; /* of `enter`: the number of our offer; 0: it may not be handed over */
+	uint64_t offered_ns; /* of `enter`: the number of our offer, or RL_HAND_POLLS; 0: there is no offer */
 	bool declines;       /* HAND: what was handed over is not wanted, and has to be released */
 	uint32_t owed;       /* of a release: bit per node where the key may exist. With the caller's own value,
 	                      * of those that nobody waits for: where it does */

@@ -6,7 +6,8 @@
 #include <stdint.h>
 
 /* By how much clocks may differ after `ttl_ns`: ttl * ppm / 1e6, rounded up, plus `base_ns`. Source: redis.io
- * "Distributed Locks with Redis", clock drift. */
+ * "Distributed Locks with Redis", clock drift. Limit: a product of any TTL and more than 1000000 ppm may not
+ * fit (spec/proof/contracts.c). No lock is permitted with so much: its drift would be its TTL. */
 uint64_t rl_validity_drift(uint64_t ttl_ns, uint32_t ppm, uint64_t base_ns);
 
 /* Until when a lock may be relied on whose first SET was sent not before `t0_ns`: t0 + ttl - drift.

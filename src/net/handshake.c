@@ -171,7 +171,8 @@ bool rl_handshake_take(struct rl_link *l, enum rl_setup setup, const struct rl_r
 /* The server is reached, so why it was not before is history: votes and messages must not tell it. */
 static void forget_outage(struct rl_link *l)
 {
-	if (l->failure != REDLOCK_VOTE_DOWN && l->failure != REDLOCK_VOTE_CLOSED)
+	bool broken = l->state == RL_LINK_BROKEN; /* by this very answer: that is no history */
+	if (broken || (l->failure != REDLOCK_VOTE_DOWN && l->failure != REDLOCK_VOTE_CLOSED))
 		return;
 	l->failure = REDLOCK_VOTE_PENDING;
 	l->failure_text[0] = '\0';

@@ -16,7 +16,7 @@ bool rl_command_write(struct rl_buffer *out, const struct rl_slice *words, unsig
 /* The words of a command that was written above, whole; `words` has room for them. Returns how many. */
 unsigned rl_command_read(struct rl_slice bytes, struct rl_slice *words);
 
-/* One of them, by its index: there are more. */
+/* A word of a command, by its index: the command has more words. */
 struct rl_slice rl_command_word(struct rl_slice bytes, unsigned index);
 
 /* Appends the digits of a number; returns how many. */

@@ -59,7 +59,7 @@ bool rl_request_write(struct rl_buffer *out, const struct rl_request *request, e
  * `bytes`. */
 void rl_request_read(struct rl_slice bytes, enum rl_form form, struct rl_request *request);
 
-/* One word of it alone, of a form that has it. */
+/* Reads one word of a request, of a form that has that word. */
 struct rl_slice rl_request_word(struct rl_slice bytes, unsigned operation, enum rl_form form,
                                 enum rl_word_kind kind);
 

@@ -22,6 +22,8 @@ servers() {
 	want 0 cluster start
 	[ "$(grep -c '^node [1-5]  pid [0-9]*  unix:///.*/redis.sock  up$' <<<"$output")" = 5 ]
 	says "REDLOCK_URLS=local"
+	urls=$(sed -n "s/.*library: export REDLOCK_URLS='\(.*\)'$/\1/p" <<<"$stderr")
+	[ "$(grep -o 'unix:///[^ ]*' <<<"$output" | paste -sd,)" = "$urls" ]
 	[ "$(servers)" = 5 ]
 	started=$output
 	want 0 cluster status

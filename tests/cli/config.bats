@@ -93,9 +93,9 @@ refused() { # TEXT LINE REASON
 	refused 'ttl = 1m\nprefix = a\0b\n' 2 "the line has a NUL byte"
 	refused '[cluster a]\ncluster = b\n' 2 "unknown key 'cluster'"
 	refused 'json = yes\n' 1 "unknown key 'json'"
-	refused "user = $(printf 'x%.0s' {1..300})\n" 1 "the line is longer than"
-	refused "user = $(printf 'x%.0s' {1..192})\n" 1 "the line is longer than 198 bytes"
-	printf 'user = %s\n[cluster a] ; ours\nurl = redis://a\n' "$(printf 'x%.0s' {1..191})" >"$file"
+	refused "user = $(printf 'x%.0s' {1..9000})\n" 1 "the line is longer than"
+	refused "user = $(printf 'x%.0s' {1..4090})\n" 1 "the line is longer than 4096 bytes"
+	printf 'user = %s\n[cluster a] ; ours\nurl = redis://a\n' "$(printf 'x%.0s' {1..4089})" >"$file"
 	show
 	exits 0
 	show --config "$sandbox/none"
@@ -292,7 +292,10 @@ has_open() { # PID FILE
 	want 64 "$REDLOCK_BIN" run job true
 	says "renew 900ms"
 	want 69 "$REDLOCK_BIN" check job token
-	refused 'renew = 0s\n' 1 "renew: 0s: out of range: 1ms to 30d"
+	echo 'renew = 0' >"$file" # programs do not renew; run does as by default
+	show
+	shows renew 0ms "$file:1"
+	refused 'renew = 31d\n' 1 "renew: 31d: out of range: 0ms to 30d"
 	refused 'guard = on\n' 1 "guard: on: give off, auto or require"
 	refused 'quorum = 32\n' 1 "quorum: 32: out of range: 1 to 31"
 }

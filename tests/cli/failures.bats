@@ -298,7 +298,7 @@ while True:
 	run --separate-stderr rl acquire -n -r "unix://$sandbox/http.sock" job
 	kill "$server"
 	exits 78
-	says "is another kind of service: speaks HTTP" "hint: correct the host, port or scheme"
+	says "another kind of service: speaks HTTP" "hint: correct the host, port or scheme"
 	[[ $stderr != *"keep the key"* ]]
 }
 
@@ -312,7 +312,7 @@ while True:
 		# shellcheck disable=SC2086 # words
 		run --separate-stderr rl $command
 		[ "$status" = 78 ] || break
-		says "is another kind of service: a Sentinel that holds no keys: give the address of its master"
+		says "another kind of service: a Sentinel that holds no keys: give the address of its master"
 		[[ $stderr != *"keep the key"* && $stderr != *"unknown command"* ]]
 	done
 	want 2 rl doctor

@@ -135,7 +135,7 @@ all_know() { # NUMBER: the counters of job2
 	says "until then, nodes that may have forgotten locks do not vote"
 	[ "$(grep redlock <<<"$stderr" | grep -cv ' degraded: ')" -eq 1 ]
 	want 69 rl_fenced run -n job true # a majority has forgotten its counters
-	says "has no fencing numbers"
+	says "no fencing numbers"
 }
 
 @test "one node that has forgotten has its counters again from the others" {

@@ -423,7 +423,7 @@ finish_killed() { # "PAUSED..." QUESTION...
 		says "no fencing numbers are carried" "redlock init --new-epoch"
 		[ "$(record 1 floor)" = "" ]
 		want 69 guarded "1 2 3 4" -n -t 1s --fence job true
-		says "has no fencing numbers"
+		says "no fencing numbers"
 	done
 }
 

@@ -32,7 +32,7 @@ slot_key() { # NUMBER
 	start_run -t 20s --slots 2 "$job" -- sh -c 'until [ -e over ]; do sleep 0.1; done'
 	until_true has_keys 5 "$all" "$job"
 	gives 76 rl_run --slots 3 "$job" touch ran
-	says "has another number of slots for this name"
+	says "another number of slots for this name"
 	says "hint: give all who use the name the same --slots"
 	[ ! -e ran ]
 	touch over

@@ -349,7 +349,6 @@ in_environment() { # TEXT of the command's
 	start_laden REDLOCK_URLS=local "$REDLOCK_BIN" run --user worker --password-file "$sandbox/password" secrets-23
 	dumps_no_secret secrets-23
 	stop_laden
-	# A line of a configuration has 198 bytes at most.
 	: >"$sandbox/secret.conf"
 	for url in $(urls worker:wOrk%2Fer%401:x | tr , ' '); do
 		echo "url = $url" >>"$sandbox/secret.conf"

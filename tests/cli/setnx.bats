@@ -182,7 +182,7 @@ assert c.strtod(token, None) > now * 10**9 and float(token) > now * 10**9' "$tok
 	want 64 rl acquire --compat setnx --guard auto --fence job
 	[[ $stderr == *"--compat and --fence exclude each other"* ]]
 	want 64 rl acquire --compat setnx-safe --token x job
-	[[ $stderr == *"makes the token"* ]]
+	[[ $stderr == *"redlock makes"* ]]
 	want 64 rl acquire --compat setnx-safe --owner me job
 	[[ $stderr == *"--compat setnx-safe and --owner exclude each other"* ]]
 	want 64 rl run --compat setnx-safe --owner me job true

@@ -120,7 +120,7 @@ fails() { # CODE REASON OPTION...
 	until_true test -S "$dir/s"
 	refuses() { # TEXT OPTION...: one cause, one next step, and no word of a key that may stay
 		want 78 "$REDLOCK_BIN" run --node-timeout 2s "${@:2}" job true
-		says "is another kind of service: $1" "hint: correct the host, port or scheme"
+		says "another kind of service: $1" "hint: correct the host, port or scheme"
 		[[ $(wc -l <<<"$stderr") -eq 2 && $stderr != *"certificate"* && $stderr != *"hang"* ]]
 	}
 	for options in "-n" "-w 5s"; do

@@ -66,12 +66,13 @@ DESTDIR=$work/destination tells "" # a package is made
 echo "	libredlock.so.0 (libc6,x86-64) => $lib/libredlock.so.0" >>"$work/bin/says"
 tells ""
 
-echo "- each header by itself is strict C99, C11, C++11 and C++17"
+echo "- each header by itself is strict C99, C11, C++98, C++11 and C++17, and cites only what is installed"
+! grep -n "docs/" "${header%/*}"/*.h || fail "a header cites a page that is not installed"
 for file in "${header%/*}"/*.h; do
 	for std in c99 c11; do
 		cc -std=$std -pedantic -Wall -Wextra -Werror -fsyntax-only -x c "$file"
 	done
-	for std in c++11 c++17; do
+	for std in c++98 c++11 c++17; do
 		c++ -std=$std -pedantic -Wall -Wextra -Werror -fsyntax-only -x c++ "$file"
 	done
 done
@@ -122,6 +123,24 @@ sed -n '/^```c$/,/^```$/{/^```/!p}' "$here/../../README.md" >"$work/readme.c"
 cc -std=c99 -pedantic -Wall -Wextra -Werror "$work/readme.c" -o "$work/readme" $(pkg-config --cflags --libs redlock)
 REDLOCK_URLS=$url REDLOCK_TTL=20s LD_LIBRARY_PATH=$lib "$work/readme" | grep -E '^1[0-9]{4} ms for the work$' >/dev/null ||
 	fail "the program of README.md has no lock"
+redis-cli -s "$work/redis" set nightly another px 60000 >"$work/set.log"
+code=0
+REDLOCK_URLS=$url LD_LIBRARY_PATH=$lib "$work/readme" >"$work/readme.out" 2>"$work/readme.err" || code=$?
+[[ $code == 1 && ! -s $work/readme.out ]] || fail "the program of README.md: $code without the lock"
+grep -q '^busy: held by ' "$work/readme.err" || fail "the program of README.md does not say why: $(<"$work/readme.err")"
+redis-cli -s "$work/redis" del nightly >"$work/set.log"
+
+echo "- the example at the top of the header"
+{
+	echo '#include <redlock/redlock.h>'
+	echo 'int main(void) { redlock_client *client = NULL; redlock_lock *lock = NULL;'
+	sed -nE '/^ \*     static const char/,/^ \*     redlock_close/s/^ \*     //p' "$header" |
+		sed -E 's/(;|\)|\{|\.\.\.)    +[^ ].*$/\1/; s/^( *)\.\.\.$/\1;/'
+	echo 'return 0; }'
+} >"$work/header.c"
+# shellcheck disable=SC2046
+cc -std=c99 -pedantic -Wall -Wextra -Werror "$work/header.c" -o "$work/header" $(pkg-config --cflags --libs redlock) ||
+	fail "the example of the header does not compile: $(<"$work/header.c")"
 
 echo "- programs by find_package: shared, static, C++17"
 cmake -G Ninja -S "$here/user" -B "$work/cmake" -DCMAKE_PREFIX_PATH="$prefix" >"$work/cmake.log" ||

@@ -63,6 +63,9 @@ static struct redlock_options usable(void)
 #define API(X)                                                                                               \
 	X(version, 1, redlock_version() != NULL, 0)                                                              \
 	X(constant, 0, redlock_constant(NULL), redlock_constant("FOREVER") == REDLOCK_FOREVER)                   \
+	X(constant_find, REDLOCK_E_INVAL, redlock_constant_find(NULL, &ms), 0)                                   \
+	X(constant_find, REDLOCK_E_INVAL, redlock_constant_find("FOREVER", NULL),                                \
+	  redlock_constant_find("FOREVER", &ms))                                                                 \
 	X(strerror, 1, redlock_strerror(0) != NULL, 0)                                                           \
 	X(error_name, 1, redlock_error_name(0) != NULL, 0)                                                       \
 	X(vote_kind, 0, redlock_vote_kind(REDLOCK_VOTE_PENDING), 0)                                              \
@@ -83,6 +86,10 @@ static struct redlock_options usable(void)
 	  redlock_lock_options_set(&l, "ttl", "1s", NULL, 0))                                                    \
 	X(options_load, REDLOCK_E_INVAL, redlock_options_load(NULL, NULL, "/dev/null"),                          \
 	  redlock_options_load(&s->set, NULL, "/dev/null"))                                                      \
+	X(options_set_error_text, 0, NOTHING(redlock_options_set_error_text(NULL, to.bytes, 9)),                 \
+	  NOTHING(redlock_options_set_error_text(&o, to.bytes, 9)))                                              \
+	X(options_set_trace, 0, NOTHING(redlock_options_set_trace(NULL, NULL, NULL)),                            \
+	  NOTHING(redlock_options_set_trace(&o, NULL, NULL)))                                                    \
 	X(options_clear, 0, NOTHING(redlock_options_clear(NULL)), NOTHING(redlock_options_clear(&s->set)))       \
 	X(config_read, REDLOCK_E_INVAL, redlock_config_read(NULL, NULL, "/dev/null", &s->config), 0)             \
 	X(config_read, REDLOCK_E_INVAL, redlock_config_read(&o, NULL, "/dev/null", NULL),                        \
@@ -98,6 +105,9 @@ static struct redlock_options usable(void)
 	X(client_lock_options, REDLOCK_E_INVAL, redlock_client_lock_options(NULL, &l), 0)                        \
 	X(client_lock_options, REDLOCK_E_INVAL, redlock_client_lock_options(s->client, NULL),                    \
 	  redlock_client_lock_options(s->client, &l))                                                            \
+	X(client_last_error, REDLOCK_E_INVAL, redlock_client_last_error(NULL, to.bytes, 9), 0)                   \
+	X(client_last_error, REDLOCK_E_INVAL, redlock_client_last_error(s->client, NULL, 9),                     \
+	  redlock_client_last_error(s->client, to.bytes, 9))                                                     \
 	X(url_parse, REDLOCK_E_INVAL, redlock_url_parse(NULL, NULL, 0, &url), 0)                                 \
 	X(url_parse, REDLOCK_E_INVAL, redlock_url_parse("redis://h", NULL, 0, NULL), 0)                          \
 	X(url_parse, REDLOCK_E_INVAL, redlock_url_parse("redis://h", NULL, 0, &no_url),                          \
@@ -321,12 +331,33 @@ static void expect_constant(const char *name, const char *value)
 		fail_msg("redlock_constant(\"%s\") is not %s", name, value);
 }
 
-/* Limits and marks, but not the version. */
+static void expect_number(const char *name, const char *want)
+{
+	uint64_t value;
+	if (redlock_constant_find(name, &value) != 0 || (int64_t)value != strtoll(want, NULL, 10))
+		fail_msg("redlock_constant_find(\"%s\") does not find %s", name, want);
+}
+
+/* A row of the errors, which are negative, or of the votes. */
+static void expect_code(const char *name, const char *want)
+{
+	char whole[64];
+	snprintf(whole, sizeof whole, "%s%s", *want == '-' ? "E_" : "VOTE_", name);
+	expect_number(whole, want);
+}
+
+/* Limits and marks, the version, and the enums. */
 TEST(constants_by_name)
 {
 	unsigned count =
 	    search_headers("^#define REDLOCK_([A-UW-Z][A-Z_]*) ([0-9]+|UINT64_MAX)", expect_constant);
 	assert_in_range(count, 11, 40);
+	assert_in_range(search_headers("^#define REDLOCK_(VERSION_[A-Z]+) ([0-9]+)", expect_number), 3, 3);
+	assert_in_range(search_headers("REDLOCK_([A-Z_]+) = (-?[0-9]+)", expect_number), 30, 60);
+	assert_in_range(search_headers("^\tX\\(([A-Z_]+), (-?[0-9]+),", expect_code), 50, 99);
+	uint64_t value = 7;
+	assert_int_equal(redlock_constant_find("E_BUSI", &value), REDLOCK_E_INVAL);
+	assert_int_equal(value, 7);
 	assert_int_equal(redlock_constant("MAX"), 0);
 	assert_int_equal(redlock_constant(""), 0);
 }

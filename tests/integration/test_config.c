@@ -314,6 +314,14 @@ TEST(options_by_name)
 	    {"ttl", "30s", NULL},
 	    {"wait", "forever", NULL},
 	    {"quorum", "2", NULL},
+	    {"renew", "0", NULL},
+	    {"max-hold", "0", NULL},
+	    {"max-extends", "0", NULL},
+	    {"danger", "0", NULL},
+	    {"slots", "0", NULL},
+	    {"slot", "0", NULL},
+	    {"stop-fd", "3", NULL},
+	    {"guarded-set", "0123456789abcdef", NULL},
 	    {"url", "redis://h, redis://i", NULL},
 	    {"url", "redis://h,", "url: an empty URL in the list; every node must be named"},
 	    {"ttl", "9ms", "ttl: 9ms: out of range: 10ms to 30d"},
@@ -338,11 +346,167 @@ TEST(options_by_name)
 	assert_true(options.lock_options->wait_ms == REDLOCK_FOREVER);
 	redlock_options_clear(&options);
 	assert_int_equal(options.url_count, 0);
+	redlock_options_set_error_text(&options, text, sizeof text); /* as a program that has no header */
+	assert_int_equal(redlock_options_set(&options, "tll", "1s"), REDLOCK_E_INVAL);
+	assert_string_equal(text, "no option of a client is called 'tll'; redlock_config(3) lists them");
 	struct redlock_lock_options lock = fixture_options(1000);
+	assert_int_equal(redlock_lock_options_set(&lock, "renew", "0", text, sizeof text), 0);
 	assert_int_equal(redlock_lock_options_set(&lock, "mode", "shared", text, sizeof text), 0);
 	assert_int_equal(lock.mode, REDLOCK_SHARED);
 	assert_int_equal(redlock_lock_options_set(&lock, "url", "redis://h", text, sizeof text), REDLOCK_E_INVAL);
 	assert_string_equal(text, "no option of a lock is called 'url'; redlock_config(3) lists them");
+}
+
+/* ---- refusals of handles ---- */
+
+#define LOCK .size = sizeof(struct redlock_lock_options), .ttl_ms = 1000
+
+/* Each mistake has a sentence. Where the options of a client have it as their default, no client is opened.
+ */
+TEST(a_handle_that_is_refused_says_why)
+{
+	static char long_name[REDLOCK_MAX_NAME + 1];
+	memset(long_name, 'x', sizeof long_name - 1);
+#define TIMES(renew) " (ttl 1000 ms, node timeout 200 ms, drift 12 ms, renew " renew " ms)"
+	const struct {
+		const char *why;
+		struct redlock_lock_options o;
+		bool is_default;
+		const char *name, *other;
+	} rows[] = {
+	    {"the name is empty", {LOCK}, false, "", NULL},
+	    {"the name is empty", {LOCK}, false, NULL, NULL},
+	    {"the name is too long: with the prefix, and all names together, at most 65536 bytes",
+	     {LOCK},
+	     false,
+	     long_name,
+	     "n"},
+	    {"the name is reserved: redlock keeps such a key beside a lock, as NAME:redlock:queue",
+	     {LOCK},
+	     false,
+	     "n:redlock:queue",
+	     NULL},
+	    {"two names are the same: give each name once", {LOCK}, false, "n", "n"},
+	    {"ttl must be from 10 ms to 30 days", {.size = sizeof(struct redlock_lock_options)}, true, "n", NULL},
+	    {"node timeout + drift must be less than ttl"
+	     " (ttl 200 ms, node timeout 200 ms, drift 4 ms, renew 0 ms)",
+	     {.size = sizeof(struct redlock_lock_options), .ttl_ms = 200},
+	     true,
+	     "n",
+	     NULL},
+	    {"renew + node timeout + drift must be less than ttl" TIMES("900"),
+	     {LOCK, .renew_ms = 900},
+	     true,
+	     "n",
+	     NULL},
+	    {"min-validity + drift must be less than ttl" TIMES("0"),
+	     {LOCK, .min_validity_ms = 990},
+	     true,
+	     "n",
+	     NULL},
+	    {"danger must be less than ttl" TIMES("0"), {LOCK, .danger_ms = 1000}, true, "n", NULL},
+	    {"retry-min must not be more than retry-max, and retry-max not more than 30 days",
+	     {LOCK, .retry_min_ms = 2, .retry_max_ms = 1},
+	     true,
+	     "n",
+	     NULL},
+	    {"max-hold must not be less than ttl: give a shorter ttl" TIMES("0"),
+	     {LOCK, .max_hold_ms = 5},
+	     true,
+	     "n",
+	     NULL},
+	    {"a token has 1 to 512 bytes; without a token its length must be 0",
+	     {LOCK, .token_len = 5},
+	     false,
+	     "n",
+	     NULL},
+	    {"reentrant must be 0 or 1", {LOCK, .reentrant = 2}, true, "n", NULL},
+	    {"compat must be REDLOCK_COMPAT_OFF, _SETNX or _SETNX_SAFE", {LOCK, .compat = 9}, true, "n", NULL},
+	    {"mode must be REDLOCK_EXCLUSIVE or REDLOCK_SHARED", {LOCK, .mode = -1}, true, "n", NULL},
+	    {"slots must be from 0 to 64", {LOCK, .slots = 65}, true, "n", NULL},
+	    {"slot is for a token, and must be less than slots", {LOCK, .slot = 3}, true, "n", NULL},
+	    {"mode shared and slots exclude each other: each slot is exclusive",
+	     {LOCK, .slots = 2, .mode = REDLOCK_SHARED},
+	     true,
+	     "n",
+	     NULL},
+	    {"slots and fence exclude each other: each slot would have numbers of its own",
+	     {LOCK, .slots = 2, .fence = 1},
+	     true,
+	     "n",
+	     NULL},
+	    {"mode shared and redlock_lock_new_many() exclude each other: several names are exclusive",
+	     {LOCK, .mode = REDLOCK_SHARED},
+	     false,
+	     "n",
+	     "m"},
+	};
+	struct redlock_options options = options_for(servers.urls, 2);
+	options.node_timeout_ms = 200;
+	own_client *client = fixture_open_with(&options);
+	char why[256];
+	assert_int_equal(redlock_client_last_error(client, why, sizeof why), 0);
+	for (unsigned i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+		const char *const names[] = {rows[i].name, rows[i].other};
+		redlock_lock *lock = NULL;
+		redlock_client *none = NULL;
+		int got = rows[i].other == NULL ? redlock_lock_new(client, rows[i].name, &rows[i].o, &lock)
+		                                : redlock_lock_new_many(client, names, 2, &rows[i].o, &lock);
+		assert_int_equal(got, REDLOCK_E_INVAL);
+		assert_int_equal(redlock_client_last_error(client, why, sizeof why), strlen(rows[i].why));
+		assert_string_equal(why, rows[i].why);
+		options.lock_options = &rows[i].o;
+		got = rows[i].is_default ? redlock_open(&options, &none) : REDLOCK_E_INVAL;
+		assert_int_equal(got, REDLOCK_E_INVAL);
+		if (!rows[i].is_default)
+			continue;
+		snprintf(why, sizeof why, "the default lock options: %s", rows[i].why);
+		assert_string_equal(text, why);
+	}
+	own_lock *lock = fixture_held(client, "n", 1000, 0);
+	expect_result(NULL, REDLOCK_E_INVAL, redlock_extend(lock, 1));
+	assert_true(redlock_last_error(lock, why, sizeof why) > 0);
+	assert_string_equal(
+	    why, "an extend is for 10 ms to 30 days, and longer than node timeout + drift (node timeout 200 ms)");
+}
+
+/* Lock options of the caller, of any size that its header may have had, are those that an option by name, or
+ * the configuration, changes. */
+TEST(lock_options_of_the_caller_stay)
+{
+	union {
+		struct redlock_lock_options known;
+		unsigned char bytes[sizeof(struct redlock_lock_options) + 64];
+	} mine;
+	const size_t older = offsetof(struct redlock_lock_options, fence);
+	const size_t sizes[] = {sizeof mine.known, older, sizeof mine};
+	for (unsigned i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+		struct redlock_options options = options_for(NULL, 0);
+		redlock_lock_options_init_sized(&mine.known, sizes[i]);
+		mine.known.renew_ms = 5000;
+		if (sizes[i] > older)
+			mine.known.fence = 1;
+		options.lock_options = &mine.known;
+		assert_int_equal(redlock_options_set(&options, "prefix", "app:"), 0);
+		assert_ptr_equal(options.lock_options, &mine.known); /* no lock option was set */
+		assert_int_equal(redlock_options_set(&options, "wait", "1s"), 0);
+		mine.known.renew_ms = 1; /* a copy does not follow */
+		assert_int_equal(redlock_options_load(&options, NULL, write_config("ttl = 41s\n", "redis://h", "")),
+		                 0);
+		assert_int_equal(options.lock_options->renew_ms, 5000);
+		assert_int_equal(options.lock_options->fence, sizes[i] > older);
+		assert_int_equal(options.lock_options->wait_ms, 1000);
+		assert_int_equal(options.lock_options->ttl_ms, 41000);
+		redlock_options_clear(&options);
+	}
+	struct redlock_options options = options_for(NULL, 0);
+	redlock_lock_options_init_sized(&mine.known, sizeof mine);
+	mine.bytes[sizeof mine - 1] = 1;
+	options.lock_options = &mine.known;
+	assert_int_equal(redlock_options_set(&options, "wait", "1s"), REDLOCK_E_INVAL);
+	assert_string_equal(text, "the lock options have one that this library does not know");
+	assert_ptr_equal(options.lock_options, &mine.known);
+	redlock_options_clear(&options);
 }
 
 SERVER_TESTS(2)

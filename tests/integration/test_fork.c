@@ -40,6 +40,8 @@ static int refused_in_child(redlock_client *client, redlock_lock *held, redlock_
 	    redlock_lock_token(held, token, sizeof token, &length),
 	    redlock_keeper_start(client),
 	    redlock_notice_fd(client),
+	    redlock_fd(client),
+	    redlock_client_last_error(client, NULL, 0),
 	};
 	for (size_t i = 0; i < sizeof results / sizeof results[0]; i++) {
 		if (results[i] != REDLOCK_E_FORKED)
@@ -47,6 +49,8 @@ static int refused_in_child(redlock_client *client, redlock_lock *held, redlock_
 	}
 	if (redlock_remaining_ms(held) != 0 || redlock_deadline_ns(held) != 0)
 		return 50; /* the child holds nothing */
+	if (redlock_node_count(client) != 0 || redlock_quorum(client) != 0)
+		return 51; /* as for NULL */
 	return 0;
 }
 

@@ -141,6 +141,51 @@ TEST(timers_in_the_descriptor)
 	assert_int_equal(redlock_remaining_ms(lock), 0);
 }
 
+/* A program that gets a success after the validity has ended does not hold the lock: whether or not the loop
+ * has noticed the end before. Another client may. */
+TEST(a_late_success_is_a_loss)
+{
+	struct redlock_event event = {.size = sizeof event};
+	own_client *quick = fixture_open(servers.urls, NODES, 500);
+	for (int turns = 0; turns < 2; turns++) {
+		struct redlock_lock_options options = fixture_options(1500);
+		own_lock *acquired = fixture_lock_with(quick, "late", &options);
+		own_lock *extended = fixture_lock_with(quick, "late-extend", &options);
+		options.reentrant = 1;
+		own_lock *inner = fixture_lock_with(quick, "late-inner", &options);
+		own_lock *rival = fixture_lock(client, "late", WAIT_LONG_TTL_MS, WAIT_SOON_MS);
+		expect_ok(extended, redlock_acquire(extended));
+		expect_ok(inner, redlock_acquire(inner));
+		uint64_t before_ns = redlock_deadline_ns(extended);
+		expect_ok(acquired, redlock_start_acquire(acquired));
+		expect_ok(extended, redlock_start_extend(extended, 0));
+		expect_ok(inner, redlock_start_acquire(inner));
+		while (redlock_deadline_ns(acquired) == 0 || redlock_deadline_ns(extended) <= before_ns)
+			expect_ok(NULL, redlock_process(quick));
+		expect_ok(rival, redlock_acquire(rival));
+		assert_soon(redlock_remaining_ms(extended) == 0 && redlock_deadline_ns(extended) == 0);
+		if (turns > 0)
+			expect_ok(NULL, redlock_process(quick));
+		bool lost[2] = {false};
+		for (int done = 0; redlock_next(quick, &event) == 1;) {
+			if (event.kind == REDLOCK_EVENT_DANGER)
+				continue;
+			assert_true(event.kind == REDLOCK_EVENT_LOST || ++done <= 3);
+			if (event.kind == REDLOCK_EVENT_DONE)
+				expect_result(event.lock, REDLOCK_E_LOST, event.result);
+			else
+				lost[event.lock == inner] = event.lock != acquired;
+		}
+		assert_true(lost[0] && lost[1]);
+		expect_result(NULL, REDLOCK_E_STATE, redlock_release(acquired));
+		expect_result(acquired, REDLOCK_E_BUSY, redlock_acquire(acquired));
+		expect_result(inner, REDLOCK_E_GONE, redlock_release(inner)); /* the inner acquire does not count */
+		expect_result(extended, REDLOCK_E_GONE, redlock_release(extended));
+		expect_ok(rival, redlock_release(rival));
+		expect_ok(acquired, redlock_acquire(acquired));
+	}
+}
+
 TEST(cancel_of_started_acquires)
 {
 	make_locks();

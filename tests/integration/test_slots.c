@@ -40,8 +40,8 @@ static void flush_scripts(void)
 	on_servers(0, NODES, server_ask(it, &reply, "SCRIPT", "FLUSH", NULL));
 }
 
-/* One after the other they have the lowest number that is free, on all nodes; there are three, and no fourth.
- * The servers forget the scripts in between. */
+/* One after the other the handles get the lowest number that is free, on all nodes; there are three, and no
+ * fourth. The servers forget the scripts in between. */
 TEST(each_slot_is_a_lock)
 {
 	own_client *client = open_client();

@@ -40,7 +40,7 @@ MANY_ROWS = [
 		"possible &= !l->handed && !rl_policy_of(l)->several;", "possible &= !l->handed;"),
 	("several: other handles of the client wait for it", 51, "src/places.c",
 		"return policy->shares || policy->several;", "return policy->shares;"),
-	("several: one name twice", 51, LIFE, "memcmp(name->bytes, names->list[j].bytes, name->len) == 0)", "false)"),
+	("several: one name twice", 51, LIFE, "if (find_name(names, name) < i)", "if (false)"),
 	("several: a claim that the server has forgotten is not asked again", 51, SUBMIT,
 		"!guarded && !op->several && op->plainly", "!guarded && op->plainly"),
 	("entered again: freed, and not released", 52, LIFE, "\tlock->entries = 0;\n", ""),

@@ -3,7 +3,9 @@
 
 #include "core/fence.h"
 #include "core/gate.h"
+#include "core/hand.h"
 #include "core/kinds.h"
+#include "core/pace.h"
 #include "core/trace.h"
 
 #define must(l, condition)                                                                                   \
@@ -386,7 +388,12 @@ static void check_send(const struct ledger *l)
 			break;
 		}
 		must(l, fx->nodes == all || (l->lock.stage == RL_STAGE_GATE && fx->nodes == 1u << l->lock.gate));
-		must(l, l->before.offered_ns != 0 || (fx->enter & ~(l->event.hears & 1u << l->lock.gate)) == 0);
+		must(l, l->before.offered_ns != 0 ||
+		            (fx->enter & ~((l->lock.polls ? all : l->event.hears) & 1u << l->lock.gate)) == 0);
+		must(l, l->lock.polls == (fx->offered_ns == RL_HAND_POLLS) || fx->enter == 0);
+		must(l, !l->lock.polls || fx->enter == 0 ||
+		            ((l->event.hears >> l->lock.gate & 1) == 0 && l->lock.rules->policy->polls &&
+		             l->now_ns - l->call_ns >= RL_PACE_MOST_NS));
 		must(l, l->before.phase == RL_IDLE || l->may_exist == 0);
 		must(l, l->lock.rules->policy != &rl_kinds[RL_KIND_OWN_VALUE] ||
 		            l->before.phase == RL_IDLE); /* one attempt */

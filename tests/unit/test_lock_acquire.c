@@ -83,7 +83,7 @@ SCENARIO(no_quorum_without_waiting, drive_idle(drive_rules(5)), "acquire; votes 
          "[    0.000] acquiring: reply #1 node 0 DOWN, 1 YES, 2 DOWN, 3 YES, 4 CLOSED -> idle "
          "-Y-Y- | send release #0 owed 1a | done acquire NOQUORUM\n")
 
-/* One refuses, one is dead, one is silent: only the silent one can tell busy from no quorum. */
+/* One node refuses, one is dead, one is silent: only the silent node can tell busy from no quorum. */
 TEST(waits_for_the_vote_that_tells_them_apart)
 {
 	struct drive d = drive_begin(drive_rules(3), "acquire; votes ND.; at 150");

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* A lock that is handed over: offers, what nodes say of them, and offers that are revoked. */
 #include "core/hand.h"
+#include "core/pace.h"
 #include "drive.h"
 
 enum { ALL_OF_3 = 7, ALL_OF_5 = 31 };
@@ -344,6 +345,74 @@ TEST(a_gate_that_is_another_one_now)
 	            d.lock.phase == RL_PAUSED);
 	drive_ticks_until(&d, 101);
 	assert_true(d.lock.phase == RL_ACQUIRING && d.lock.gate == 1 && d.lock.placed);
+}
+
+/* ---- a waiter that hears nothing ---- */
+
+/* The waiter makes its next attempt. */
+static void ask_next(struct drive *d)
+{
+	d->now_ns = drive_deadline_ns(d);
+	drive_tick(d);
+	drive_forget(d);
+}
+
+/* The gate, or all nodes, refuse each attempt that is due by then. */
+static void refuse_until(struct drive *d, uint64_t ms, int place)
+{
+	while (drive_deadline_ns(d) <= rl_time_ms(ms)) {
+		ask_next(d);
+		if (d->lock.stage == RL_STAGE_GATE)
+			drive_gate(d, REDLOCK_VOTE_NO, 2, 20000, d->fx.stands ? place : 0);
+		else
+			drive_votes(d, "NNN");
+		drive_forget(d);
+	}
+}
+
+TEST(a_deaf_waiter_takes_a_place_after_a_second)
+{
+	static const struct {
+		enum rl_kind kind;
+		bool polls;
+	} rows[] = {
+	    {RL_KIND_EXCLUSIVE, true}, {RL_KIND_FENCED, true}, {RL_KIND_NUMBER, true}, {RL_KIND_SHARED, false}};
+	for (unsigned i = 0; i < COUNT(rows); i++) {
+		struct rl_rules rules = drive_waiting_rules(3, 60000);
+		rules.policy = &rl_kinds[rows[i].kind];
+		struct drive d = drive_begin(rules, "acquire; votes NNN");
+		refuse_until(&d, 900, 2);
+		assert_false(d.lock.placed);
+		refuse_until(&d, 1200, 2);
+		assert_true(d.lock.placed == rows[i].polls && d.lock.polls == rows[i].polls);
+	}
+}
+
+/* The waiter asks after 50 ms for each place, half more or less, and offers nothing. When it hears messages,
+ * it makes an offer. When it hears none any more, it does not poll: its client subscribes again. */
+TEST(a_place_is_kept_by_asking)
+{
+	enum { PLACE = 2, TIMES = 40 };
+	struct drive d = drive_begin(drive_waiting_rules(3, 60000), "acquire; votes NNN");
+	refuse_until(&d, 1200, PLACE);
+	unsigned asked = 0;
+	for (unsigned i = 0; i < TIMES; i++) {
+		uint64_t pause_ns = drive_deadline_ns(&d) - d.now_ns;
+		assert_in_range(pause_ns, 1, RL_PACE_POLL_NS * PLACE * 3 / 2);
+		ask_next(&d);
+		asked += d.fx.enter == 1 && d.fx.stands && d.fx.offered_ns == RL_HAND_POLLS;
+		drive_gate(&d, REDLOCK_VOTE_NO, 2, 20000, PLACE);
+		drive_forget(&d);
+	}
+	assert_true(asked >= TIMES / 2); /* the other times it looks past its gate */
+	d.hears = ALL_OF_3;
+	while (!d.fx.stands)
+		ask_next(&d);
+	assert_true(d.fx.offered_ns > RL_HAND_POLLS && !d.lock.polls);
+	drive_gate(&d, REDLOCK_VOTE_NO, 2, 20000, PLACE);
+	d.hears = 0;
+	refuse_until(&d, d.now_ns / RL_NS_PER_MS + 5000, PLACE);
+	assert_false(d.lock.polls);
 }
 
 TESTS()

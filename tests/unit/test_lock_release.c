@@ -242,6 +242,18 @@ TEST(sequence_wraps)
 	    "[    0.000] releasing: reply #1 node 0 YES -> idle Y | done release OK\n");
 }
 
+/* The caller learns of the grant too late: the acquire fails, and each node is asked to release. */
+TEST(late_for_a_grant)
+{
+	static const struct rl_event late = {.kind = RL_EV_LATE};
+	struct drive d = drive_held(drive_rules(1));
+	drive_step(&d, late); /* still valid */
+	assert_int_equal(d.error, REDLOCK_E_STATE);
+	d = drive_begin_held(drive_rules(3), "at 29698; forget");
+	drive_step(&d, late);
+	drive_expect(&d, "[29698.000] held: late -> idle ... | send release #2 owed 7 | done acquire LOST\n");
+}
+
 /* An unknown event changes nothing. */
 TEST(unknown_events)
 {

@@ -2,6 +2,7 @@
 /* Sized options, and the limits of what may be asked for. */
 #include "core/kinds.h"
 #include "core/lock.h"
+#include "core/sized.h"
 #include "core/validity.h"
 #include "options.h"
 
@@ -25,7 +26,7 @@ TEST(options_of_the_same_size)
 {
 	struct today to = {sizeof to, 1, 2};
 	struct today from = {sizeof from, 10, 20};
-	assert_int_equal(rl_options_copy(&to, sizeof to, &from), 0);
+	assert_int_equal(rl_sized_copy(&to, sizeof to, &from), 0);
 	assert_int_equal(to.first, 10);
 	assert_int_equal(to.second, 20);
 	assert_int_equal(to.size, sizeof to);
@@ -36,13 +37,13 @@ TEST(shorter_options)
 {
 	struct today to = {sizeof to, 1, 2};
 	struct today from = {offsetof(struct today, second), 10, 20};
-	assert_int_equal(rl_options_copy(&to, sizeof to, &from), 0);
+	assert_int_equal(rl_sized_copy(&to, sizeof to, &from), 0);
 	assert_int_equal(to.first, 10);
 	assert_int_equal(to.second, 2);
 	assert_int_equal(to.size, sizeof to);
 	from.size = sizeof from.size; /* nothing but the size */
 	to.first = 1;
-	assert_int_equal(rl_options_copy(&to, sizeof to, &from), 0);
+	assert_int_equal(rl_sized_copy(&to, sizeof to, &from), 0);
 	assert_int_equal(to.first, 1);
 }
 
@@ -53,16 +54,16 @@ TEST(longer_options)
 	struct tomorrow from;
 	memset(&from, 0, sizeof from);
 	from.today = (struct today){sizeof from, 10, 20};
-	assert_int_equal(rl_options_copy(&to, sizeof to, &from), 0);
+	assert_int_equal(rl_sized_copy(&to, sizeof to, &from), 0);
 	assert_int_equal(to.second, 20);
 	assert_int_equal(to.size, sizeof to);
 	from.tail[7] = 1; /* the very last byte */
 	to.first = 1;
-	assert_int_equal(rl_options_copy(&to, sizeof to, &from), REDLOCK_E_INVAL);
+	assert_int_equal(rl_sized_copy(&to, sizeof to, &from), REDLOCK_E_INVAL);
 	assert_int_equal(to.first, 1); /* untouched */
 	from.tail[7] = 0;
 	from.third = 1;
-	assert_int_equal(rl_options_copy(&to, sizeof to, &from), REDLOCK_E_INVAL);
+	assert_int_equal(rl_sized_copy(&to, sizeof to, &from), REDLOCK_E_INVAL);
 }
 
 TEST(options_without_init)
@@ -70,7 +71,7 @@ TEST(options_without_init)
 	struct today to = {sizeof to, 1, 2};
 	struct today from = {0, 10, 20};
 	for (from.size = 0; from.size < sizeof from.size; from.size++)
-		assert_int_equal(rl_options_copy(&to, sizeof to, &from), REDLOCK_E_INVAL);
+		assert_int_equal(rl_sized_copy(&to, sizeof to, &from), REDLOCK_E_INVAL);
 	assert_int_equal(to.first, 1);
 }
 
@@ -115,7 +116,7 @@ TEST(defaults_of_other_sizes)
 		if (size <= sizeof all)
 			continue;
 		struct redlock_lock_options copy = all;
-		assert_int_equal(rl_options_copy(&copy, sizeof copy, &to), 0);
+		assert_int_equal(rl_sized_copy(&copy, sizeof copy, &to), 0);
 	}
 	memset(&to, 0xff, sizeof to);
 	redlock_lock_options_init_sized(&to.known, sizeof to.known.size - 1); /* too small to say so */
@@ -208,9 +209,24 @@ TEST(terms_of_an_older_caller)
 
 static struct redlock_lock_options options;
 
+static char why[256];
+
+static int make_drifting(struct rl_rules *rules, uint32_t node_timeout_ms, uint32_t drift_ppm,
+                         uint32_t drift_ms)
+{
+	const struct rl_wish wish = {.options = &options,
+	                             .guard = REDLOCK_GUARD_AUTO,
+	                             .node_count = 5,
+	                             .quorum = 3,
+	                             .node_timeout_ms = node_timeout_ms,
+	                             .drift_ppm = drift_ppm,
+	                             .drift_ms = drift_ms};
+	return rl_options_make_rules(rules, &wish, why, sizeof why);
+}
+
 static int make(struct rl_rules *rules, uint32_t node_timeout_ms)
 {
-	return rl_options_make_rules(rules, &options, 5, 3, node_timeout_ms, 10000, 2);
+	return make_drifting(rules, node_timeout_ms, 10000, 2);
 }
 
 static int make_with(uint64_t ttl_ms, uint32_t node_timeout_ms)
@@ -239,11 +255,13 @@ TEST(node_timeout_and_drift)
 	assert_int_equal(make_with(1000, UINT32_MAX), REDLOCK_E_INVAL);
 	struct rl_rules rules;
 	redlock_lock_options_init(&options);
-	assert_int_equal(rl_options_make_rules(&rules, &options, 5, 3, 0, 1000000, 0),
-	                 REDLOCK_E_INVAL); /* 100 % */
-	assert_int_equal(rl_options_make_rules(&rules, &options, 5, 3, 0, UINT32_MAX, UINT32_MAX),
-	                 REDLOCK_E_INVAL);
-	assert_int_equal(rl_options_make_rules(&rules, &options, 5, 3, 0, 0, 0), 0);
+	assert_int_equal(make_drifting(&rules, 0, 1000000, 0), REDLOCK_E_INVAL); /* 100 % */
+	assert_int_equal(make_drifting(&rules, 0, UINT32_MAX, UINT32_MAX), REDLOCK_E_INVAL);
+	assert_int_equal(make_drifting(&rules, 0, 0, 0), 0);
+	options.ttl_ms = REDLOCK_MAX_TTL_MS; /* the product fits with any allowance */
+	assert_int_equal(make_drifting(&rules, 0, 1000000, 0), REDLOCK_E_INVAL);
+	assert_int_equal(make_drifting(&rules, 0, UINT32_MAX, 0), REDLOCK_E_INVAL);
+	assert_int_equal(make_drifting(&rules, 0, 999000, 0), 0);
 }
 
 /* 200 ms, and at most a third of the TTL. */
@@ -286,12 +304,12 @@ TEST(rules_from_options)
 	options.noquorum_wait_ms = 10;
 	assert_int_equal(make(&rules, 0), 0);
 	assert_true(rules.noquorum_wait_ns == rl_time_ms(10));
-	options.max_hold_ms = 7;
+	options.max_hold_ms = 30000;
 	options.max_extends = 8;
 	options.renew_ms = 9;
 	options.min_validity_ms = 11;
 	assert_int_equal(make(&rules, 0), 0);
-	assert_true(rules.max_hold_ns == rl_time_ms(7) && rules.max_extends == 8 &&
+	assert_true(rules.max_hold_ns == rl_time_ms(30000) && rules.max_extends == 8 &&
 	            rules.renew_ns == rl_time_ms(9));
 	assert_true(rules.min_validity_ns == rl_time_ms(11));
 }
@@ -343,7 +361,7 @@ TEST(other_limits)
 		options.compat = rows[i].compat;
 		options.fence = rows[i].fence;
 		options.token = rows[i].token;
-		options.token_len = 1;
+		options.token_len = rows[i].token != NULL;
 		assert_int_equal(make(&rules, 0), rows[i].result);
 		assert_true(rows[i].result != 0 || rules.policy == &rl_kinds[rows[i].kind]);
 	}

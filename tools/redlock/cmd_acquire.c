@@ -229,7 +229,10 @@ static int run(const struct settings *settings, int argc, char **argv)
 		if (session_follow_maximum(&session, lock, result))
 			result = acquire_again(&session, argv[0], &lock, result);
 		report_collect(&report, "acquire", argv[0], result, &session, lock);
-		code = result == 0 ? granted(&session, lock, &report) : refused(&session, lock, &report);
+		if (result == REDLOCK_E_LOST)
+			code = too_late(&session, lock, &report);
+		else
+			code = result == 0 ? granted(&session, lock, &report) : refused(&session, lock, &report);
 		redlock_lock_leave(lock);
 	}
 	session_close(&session);

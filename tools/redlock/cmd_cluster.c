@@ -171,6 +171,19 @@ static void look_at_all(struct cluster *cluster)
 	}
 }
 
+/* The word local is the command's alone: programs need the URLs. */
+static void say_use(const struct cluster *cluster)
+{
+	char urls[REDLOCK_MAX_NODES * (CLUSTER_URL_MAX + 1)], url[CLUSTER_URL_MAX];
+	size_t used = 0;
+	for (unsigned i = 0; i < cluster->dir.nodes; i++) {
+		cluster_server_url(&cluster->server[i], url, sizeof url);
+		used += (size_t)snprintf(urls + used, sizeof urls - used, "%s%s", i > 0 ? "," : "", url);
+	}
+	say(cluster->settings, "to use it: export REDLOCK_URLS=local; to end it: redlock cluster stop");
+	say(cluster->settings, "for programs with the library: export REDLOCK_URLS='%s'", urls);
+}
+
 static int start_servers(struct cluster *cluster, bool was_there)
 {
 	look_at_all(cluster);
@@ -185,7 +198,7 @@ static int start_servers(struct cluster *cluster, bool was_there)
 	}
 	print_servers("start", cluster);
 	if (!cluster->settings->json)
-		say(cluster->settings, "to use it: export REDLOCK_URLS=local; to end it: redlock cluster stop");
+		say_use(cluster);
 	return EXIT_OK;
 }
 

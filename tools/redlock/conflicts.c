@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Options and names that cannot go together. The pairs are those that redlock_lock_new() refuses, and a few
- * that only the command knows. */
+/* Options and names that cannot go together: those that the library excludes, and a few that only the command
+ * knows. */
 #include "conflicts.h"
 
 #include <string.h>
@@ -10,10 +10,10 @@
 #include "message.h"
 #include "printable.h"
 
-enum trait { ALSO, COMPAT, FENCE, GUARD, OWNER, REENTRANT, SETNX, SETNX_SAFE, SHARED, SLOTS, TOKEN, TRAITS };
+enum trait { COMPAT, FENCE, GUARD, NAMES, OWNER, REENTRANT, SETNX, SETNX_SAFE, SHARED, SLOTS, TOKEN, TRAITS };
 
 static const char *const words[TRAITS] = {
-    [ALSO] = "--also",          [COMPAT] = "--compat",
+    [NAMES] = "--also",         [COMPAT] = "--compat",
     [FENCE] = "--fence",        [GUARD] = "--guard=require",
     [OWNER] = "--owner",        [REENTRANT] = "--reentrant",
     [SETNX] = "--compat setnx", [SETNX_SAFE] = "--compat setnx-safe",
@@ -25,23 +25,13 @@ static const struct {
 	enum trait one, other;
 	const char *why;
 } pairs[] = {
-    {SHARED, FENCE, "holders of a shared lock have no order"},
-    {SHARED, SLOTS, "each slot is exclusive"},
-    {SHARED, ALSO, "several names are exclusive"},
-    {SHARED, COMPAT, "clients of the old protocol share nothing"},
-    {SLOTS, FENCE, "each slot would have numbers of its own"},
-    {SLOTS, ALSO, "a lock has either slots or several names"},
-    {SLOTS, COMPAT, "clients of the old protocol know no slots"},
+#define PAIR(one, other, why) {one, other, why},
+    REDLOCK_CONFLICT_MAP(PAIR)
+#undef PAIR
+        {SHARED, FENCE, "holders of a shared lock have no order"},
     {SLOTS, TOKEN, "it would not be known which slot has the token"},
-    {SLOTS, GUARD, "slots do not look at the record of the node set"},
     {REENTRANT, SLOTS, "the slot of the run above is not known"},
-    {TOKEN, ALSO, "several names have a fresh token"},
-    {FENCE, TOKEN, "the same value twice would have two numbers"},
-    {COMPAT, FENCE, "a time is no fencing token"},
-    {COMPAT, ALSO, "clients of the old protocol know one name at a time"},
-    {SETNX, GUARD, "clients of the old protocol know no guard"},
     {SETNX_SAFE, OWNER, "with a label the token would be no number"},
-    {SETNX_SAFE, TOKEN, "--compat setnx-safe makes the token"},
 };
 
 /* Options of the configuration do not count here: the library refuses them where they matter. */
@@ -56,7 +46,7 @@ static bool is_typed(const struct settings *settings, size_t field)
 bool conflicts_of_options(const struct settings *settings, const char *title)
 {
 	const bool given[TRAITS] = {
-	    [ALSO] = settings->also.count > 0,
+	    [NAMES] = settings->also.count > 0,
 	    [COMPAT] = settings->compat != REDLOCK_COMPAT_OFF,
 	    [FENCE] = settings->fence,
 	    [GUARD] = settings->guard == REDLOCK_GUARD_REQUIRE && TYPED(guard),

@@ -76,8 +76,8 @@ static const struct option_spec wait_specs[] = {
 const struct option_group wait_options = {"Lock", wait_specs, sizeof wait_specs / sizeof wait_specs[0]};
 
 static const struct option_spec renew_specs[] = {
-    {0, "renew", "TIME", OPTION_DURATION, FIELD(renew_ms), 1, REDLOCK_MAX_TTL_MS,
-     "when to renew, after each grant (ttl/3)"},
+    {0, "renew", "TIME", OPTION_DURATION, FIELD(renew_ms), 0, REDLOCK_MAX_TTL_MS,
+     "when to renew, after each grant; 0: the default (ttl/3)"},
 };
 const struct option_group renew_options = {"Lock", renew_specs, 1};
 
@@ -122,7 +122,8 @@ const struct option_group kind_options = {"Kind", kind_specs, sizeof kind_specs 
 void settings_init(struct settings *settings)
 {
 	memset(settings, 0, sizeof *settings);
-	settings->drift_ppm = UINT64_MAX; /* not given: the library's default */
+	settings->drift_ppm = UINT64_MAX;     /* not given: the library's default */
+	settings->renew_ms = REDLOCK_FOREVER; /* not given: by the TTL */
 	settings->guard = REDLOCK_GUARD_AUTO;
 	settings->ttl_ms = 30000;
 	settings->wait_ms = REDLOCK_FOREVER;

@@ -379,7 +379,7 @@ static int refuse_members(const struct init *in, unsigned node, const struct ini
 	    now->set, now->members);
 }
 
-/* One leaves first, then the other one comes. */
+/* The old member leaves first, then the new one joins. */
 static int find_move(struct init *in, const struct init_config *now)
 {
 	if (!init_replaces(in))

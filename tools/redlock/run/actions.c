@@ -50,6 +50,10 @@ static int refusal_code(struct run *run)
 	run->report->slots = (unsigned)run->settings->slots;
 	if (run->order->report_fd >= 0 || (!silent && !run->self_wait))
 		find_holder(run);
+	if (run->result == REDLOCK_E_LOST) { /* this process was stopped while the lock was granted and ended */
+		tell_event(run, RUN_ON_TOO_LATE);
+		return EXIT_LOST;
+	}
 	if (!run->self_wait) /* it was said */
 		tell_refused(run);
 	if (run->result == REDLOCK_E_BUSY)

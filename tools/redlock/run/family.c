@@ -91,7 +91,7 @@ static bool is_called(char *text, char *name_end, const char *name)
 	return begin != NULL && strcmp(begin + 1, name) == 0;
 }
 
-/* One of those above may end, and leave its children to one that is farther above: then it begins anew. */
+/* An ancestor may end meanwhile, and leave its children to a farther one: then the search begins again. */
 bool family_is_below(int proc, pid_t pid, uint64_t birth, const char *name)
 {
 	enum { TRIES = 5 };

@@ -155,7 +155,7 @@ static void tell_leap(const struct run *run)
 		        (double)leap_ms / 1e3);
 }
 
-/* What works under the lock: the command, or the process that gave rflock a descriptor. */
+/* The process that works under the lock: the command, or the process that gave rflock a descriptor. */
 static const char *worker(const struct run *run)
 {
 	return run->order->hold != NULL ? "the caller of rflock" : "the command";

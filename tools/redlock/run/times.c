@@ -16,7 +16,8 @@ void run_times_init(struct run_times *times, const struct settings *settings,
 {
 	uint64_t ttl = terms->ttl_ms;
 	times->ttl_ms = ttl;
-	times->renew_ms = settings->renew_ms ? settings->renew_ms : ttl / 3;
+	bool is_given = settings->renew_ms != 0 && settings->renew_ms != REDLOCK_FOREVER;
+	times->renew_ms = is_given ? settings->renew_ms : ttl / 3;
 	times->node_timeout_ms = terms->node_timeout_ms;
 	times->kill_after_ms = settings->kill_after_ms ? settings->kill_after_ms : least(KILL_AFTER_MS, ttl / 6);
 	times->drift_ms = terms->drift_ms;

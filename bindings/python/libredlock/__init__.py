@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: MIT
+"""Locks over independent Redis or Valkey servers: libredlock for Python.
+
+    import libredlock
+
+    with libredlock.Client(["redis://10.0.0.1", "redis://10.0.0.2", "redis://10.0.0.3"]) as client:
+        with client.lock("nightly", ttl=30, wait=5) as lock:      # LockBusy after 5 s
+            work(lock.remaining)                                  # the lock is a lease: it ends
+
+A lock is valid by the clock. The end of a `with` block raises LockLost if the lock had ended before. Nothing here decides
+about locks: the C library does. For asyncio: libredlock.asyncio.
+
+After os.fork() calls in the child raise ForkedError; the child makes a client of its own.
+"""
+from ._base import check_library
+
+check_library()
+
+from ._client import Client, Lock  # noqa: E402
+from ._errors import (ForkedError, LockBusy, LockCancelled, LockLost, LockStateError, NoQuorum,  # noqa: E402
+                      OptionError, RedlockError, Vote)
+from ._native import ffi, lib  # noqa: E402
+
+#: The version of the library that is loaded.
+__version__: str = ffi.string(lib.redlock_version()).decode()
+
+__all__ = ["Client", "ForkedError", "Lock", "LockBusy", "LockCancelled", "LockLost", "LockStateError", "NoQuorum",
+           "OptionError", "RedlockError", "Vote"]
