@@ -418,6 +418,17 @@ static __attribute__((noinline)) void tell_twins(const redlock_client *c, const 
 		event->twins = rl_nodes_twins(&c->nodes, event->node, &lock->core);
 }
 
+/* As tell_twins(), and a node that its answers have proved to be a duplicate has no vote. */
+static __attribute__((noinline)) void count_once(const redlock_client *c, const struct rl_node *node,
+                                                 const redlock_lock *lock, struct rl_event *event)
+{
+	if (c->nodes.shared)
+		tell_twins(c, lock, event);
+	if (node->duplicate && votes_once(event->operation) &&
+	    redlock_vote_kind(event->vote.code) < REDLOCK_KIND_MISSING)
+		event->vote.code = REDLOCK_VOTE_DUPLICATE;
+}
+
 /* A node with a queue says more: who has the lock, and who comes next. Seldom, as count_refusals(). */
 static __attribute__((noinline)) void take_entered(redlock_client *c, redlock_lock *lock,
                                                    struct rl_event *event)
@@ -445,11 +456,8 @@ void rl_operate_answer(redlock_client *c, struct rl_node *node, const struct rl_
 	                         .identified = !suspect || rl_nodes_are_identified(&c->nodes)};
 	if (node->guards)
 		event.generation = answer->generation;
-	if (c->nodes.shared)
-		tell_twins(c, lock, &event);
-	if (node->duplicate && votes_once(answer->operation) &&
-	    redlock_vote_kind(answer->vote.code) < REDLOCK_KIND_MISSING)
-		event.vote.code = REDLOCK_VOTE_DUPLICATE;
+	if (c->nodes.shared | node->duplicate)
+		count_once(c, node, lock, &event);
 	if (rl_state_tells(event.operation, RL_TELLS_QUEUE))
 		take_entered(c, lock, &event);
 	else

@@ -116,7 +116,7 @@ is_renamed() { # N
 	replace_killed "1 2" is_record 3 mode removed
 	guarded "1 2 3" -t 1s -n job true
 	replace_killed "2" is_renamed 1
-	! is_renamed 2
+	run ! is_renamed 2
 	replace_killed "" is_renamed 2
 	is_record 1 prev_config "$(record 2 prev_config)"
 	guarded "1 2 3" -t 1s -n job true
