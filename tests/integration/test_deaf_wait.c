@@ -130,7 +130,7 @@ TEST(it_gets_its_turn)
 	stop();
 }
 
-/* It is killed as the first of the queue: the next waiter does not wait for it for long. */
+/* The deaf waiter is killed as the first of the queue: the next waiter does not wait for it for long. */
 TEST(others_go_on_when_it_dies)
 {
 	struct redlock_event event = {.size = sizeof event};
