@@ -136,7 +136,7 @@ check_keys "blocking leaves nothing" '^0 0 0$' EXISTS job
 
 on_all SET job other PX 60000 >/dev/null
 run "a busy lock" 1 blocking job
-check "a busy lock" '^blocking: BUSY: somebody else holds the lock' "$out"
+check "a busy lock" '^blocking: BUSY: busy: held by ' "$out"
 check_keys "a busy lock stays" '^other other other$' GET job
 on_all DEL job >/dev/null
 

@@ -124,13 +124,13 @@ refused() { # TEXT LINE REASON
 		want 78 "$REDLOCK_BIN" status -C a
 		says "$file:$2: $3"
 	}
-	cannot '[cluster a]\nurl = redis://h, redis://i\nurl = redis://j:99999\n' 3 "the URL of node 3: the port must be"
-	cannot '[cluster a]\nurl = redis://h, htp://i\nurl = redis://j\n' 2 "the URL of node 2: "
+	cannot '[cluster a]\nurl = redis://h, redis://i\nurl = redis://j:99999\n' 3 "redis://j:99999: the URL of node 3: the port must be"
+	cannot '[cluster a]\nurl = redis://h, htp://i\nurl = redis://j\n' 2 "htp://i: the URL of node 2: "
 	cannot '[cluster a]\nurl = redis://h\nquorum = 2\n' 3 "a quorum of 2 among 1 nodes is not between"
 	refused 'ttl = 1m\nurl =\n' 2 "url: is empty"
 	: >"$file"
 	REDLOCK_URLS=redis://u:hunter2@h:x want 78 "$REDLOCK_BIN" status
-	says "REDLOCK_URLS: the URL of node 1: "
+	says "REDLOCK_URLS: redis://u:*******@h:x: the URL of node 1: the port must be"
 	[[ $output$stderr != *hunter2* ]]
 	want 64 "$REDLOCK_BIN" status -r redis://h --quorum 2
 	says "--quorum: a quorum of 2 among 1 nodes"

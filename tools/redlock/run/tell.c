@@ -69,9 +69,12 @@ __attribute__((noinline)) static bool tell_missing_votes(struct run *run)
 }
 
 /* A job that runs while fewer nodes vote than there are: once; and once more when the next failure would end
- * it, as nodes that have lost the key do not get it back. A round without a quorum is told of as late. */
+ * it, as nodes that have lost the key do not get it back. Nodes that said no to the acquire count from the
+ * first renewal on: a short job among contenders has no more votes than it needs. A round without a quorum is
+ * told of as late. */
 void tell_degraded(struct run *run)
 {
+	bool renews = seconds(run->acquired_ns, clock_ns()) * 1e3 >= (double)run->times.renew_ms;
 	unsigned nodes = redlock_node_count(run->session.client), quorum = redlock_quorum(run->session.client);
 	unsigned granted = 0, missing = 0, pending = 0;
 	for (unsigned i = 0; i < nodes && !run->brink_told; i++) {
@@ -82,7 +85,7 @@ void tell_degraded(struct run *run)
 		pending += vote.code == REDLOCK_VOTE_PENDING;
 		missing += redlock_vote_kind(vote.code) >= REDLOCK_KIND_MISSING;
 	}
-	bool brink = granted == quorum && pending == 0 && granted < nodes;
+	bool brink = renews && granted == quorum && pending == 0 && granted < nodes;
 	if (granted >= quorum && (brink || (missing > 0 && !run->degraded_told))) {
 		run->degraded_told = tell_missing_votes(run);
 		run->brink_told = brink;
