@@ -148,9 +148,9 @@ static const char *const events[SIM_EVENTS] = {
  * two looks; and a message for an acquire that did not wait, while the votes of another one are split; and
  * one of a hand-over that comes when the validity that it is a part of has ended, before the clock was looked
  * at; and numbers that differ when split votes are decided, or that others of the handle's calls find while
- * they are raised. And a shared lock is turned only by who holds it. And only a caller with a grant is late,
- * whose loop has most often noticed the loss before. And a lock is passed on only to who waits, by who holds
- * it. */
+ * they are raised; and a number that cannot be raised by an acquire that has no time to try again. And a
+ * shared lock is turned only by who holds it. And only a caller with a grant is late, whose loop has most
+ * often noticed the loss before. And a lock is passed on only to who waits, by who holds it. */
 static bool seldom(enum rl_phase before, enum rl_event_kind event, enum rl_phase after)
 {
 	return (event == RL_EV_LATE && (before == RL_HELD || after == before)) ||
@@ -162,7 +162,7 @@ static bool seldom(enum rl_phase before, enum rl_event_kind event, enum rl_phase
 	       (before == RL_LOST && event == RL_EV_HAND && after == RL_LOST) ||
 	       (before >= RL_LOOKING && event >= RL_EV_WAKE && after == before) ||
 	       (before >= RL_LOOKING && event == RL_EV_REPLY && after == RL_RAISING) ||
-	       (before == RL_RAISING && event != RL_EV_REPLY && (after == RL_RAISING || after == RL_IDLE));
+	       (before == RL_RAISING && (after == RL_IDLE || (event != RL_EV_REPLY && after == RL_RAISING)));
 }
 
 static struct row row_of(int before, int event)

@@ -62,6 +62,7 @@ TEST(constants_have_names)
 	assert_int_equal(redlock_constant("sizeof redlock_event"), sizeof(struct redlock_event));
 	assert_int_equal(redlock_constant("NONE"), 0);
 	assert_int_equal(redlock_constant(NULL), 0);
+	assert_int_equal(redlock_constant_find("FOREVER", NULL), REDLOCK_E_INVAL);
 }
 
 TESTS()
