@@ -53,9 +53,8 @@ static const struct {
      "use other nodes for --slots and --compat setnx: their scripts do not check the record of a guarded "
      "set"},
     {REDLOCK_VOTE_LONG_TTL, EXIT_REFUSED,
-     "give a shorter --ttl; for a longer maximum, end all locks, then `redlock init --plain` and `redlock "
-     "init "
-     "--max-ttl`"},
+     "give a shorter --ttl; for a longer maximum, end all locks, then `redlock init --plain` and "
+     "`redlock init --max-ttl`"},
     {REDLOCK_VOTE_QUARANTINE, EXIT_NOQUORUM,
      "wait: nodes that may have forgotten locks vote again by themselves"},
     {REDLOCK_VOTE_CLOCK, EXIT_NOQUORUM,

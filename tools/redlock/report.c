@@ -252,23 +252,23 @@ static void say_no_quorum(const struct report *report, const struct settings *se
 }
 
 /* A node that says no to a renewal has lost the key, and gets it from no renewal. */
-static unsigned explain_refusals(struct report *report)
+static bool explain_refusals(struct report *report)
 {
-	unsigned count = 0;
+	bool any = false;
 	for (unsigned i = 0; i < report->nodes; i++) {
 		struct node_report *node = &report->node[i];
 		if (node->vote.code != REDLOCK_VOTE_NO)
 			continue;
 		snprintf(node->detail, sizeof node->detail, "its key is missing or is somebody else's");
-		count++;
+		any = true;
 	}
-	return count;
+	return any;
 }
 
 bool report_degraded(struct report *report, const struct settings *settings)
 {
 	char causes[CAUSES_MAX];
-	bool refused = explain_refusals(report) > 0;
+	bool refused = explain_refusals(report);
 	unsigned count = list_causes(report, false, causes);
 	const char *lack = refused ? "without the lock" : count == 1 ? "has no vote" : "have no vote";
 	if (count > 0)
