@@ -31,6 +31,7 @@ test_packages=(
 	python3-setuptools # its build
 	python3-uvloop # another event loop
 	mypy           # its types
+	nodejs         # the binding for Node.js
 	bats           # tests of the command
 	python3        # fault tests, measurements
 	iproute2       # hosts of the fault tests
@@ -49,6 +50,8 @@ test_packages=(
 	shellcheck     # linter of the shell scripts
 	lua-check      # linter of the Lua scripts
 )
+# Node.js of other sources than Debian brings its headers, which exclude this package.
+[[ -e /usr/include/node/node_api.h ]] || test_packages+=(libnode-dev)
 
 # Prints those of the packages "$@" that are not installed.
 missing_packages() {
