@@ -138,7 +138,7 @@ static void take_line(struct series *series, const char *line)
 	}
 }
 
-/* What the file has of earlier runs. False, with errno: the path must not be replaced, as /dev/null. */
+/* Reads the values of earlier runs. False, with errno: the path must not be replaced, as /dev/null. */
 static bool read_file(struct series *series, const char *path)
 {
 	struct stat info;
