@@ -31,6 +31,7 @@ test_packages=(
 	python3-setuptools # its build
 	python3-uvloop # another event loop
 	mypy           # its types
+	golang-go      # the binding for Go
 	bats           # tests of the command
 	python3        # fault tests, measurements
 	iproute2       # hosts of the fault tests
