@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: MIT
 # Runs in `cmake --install`, with `source`, `bindir` and `docdir`: installs the examples with the path of the installed
-# command in them, and the sample configuration. The command reads /etc/redlock/redlock.conf wherever it is installed;
-# the sample goes there too, if the command goes where all users find it, and if no file is there.
+# command in them.
 set(documents $ENV{DESTDIR}${CMAKE_INSTALL_PREFIX}/${docdir})
 set(written)
 file(GLOB examples LIST_DIRECTORIES false ${source}/examples/*)
@@ -15,9 +14,3 @@ foreach(example IN LISTS examples)
 	endif()
 endforeach()
 list(APPEND CMAKE_INSTALL_MANIFEST_FILES ${written})
-
-set(configuration $ENV{DESTDIR}/etc/redlock/redlock.conf)
-if(CMAKE_INSTALL_PREFIX MATCHES "^/usr(/local)?$" AND NOT EXISTS ${configuration})
-	file(COPY ${source}/examples/redlock.conf DESTINATION $ENV{DESTDIR}/etc/redlock)
-	message(STATUS "Installing: ${configuration}")
-endif()
