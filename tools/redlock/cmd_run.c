@@ -30,6 +30,8 @@ static const struct option_spec command_specs[] = {
      "without a terminal too, leave the command in redlock's process group"},
     {0, "report-fd", "N", OPTION_NUMBER, FIELD(report_fd), 3, 1048575,
      "write one JSON object to this descriptor at the end"},
+    {0, "metrics-textfile", "FILE", OPTION_TEXT, FIELD(metrics_file), 1, 0,
+     "replace this file at the end, for node_exporter: NAME.prom"},
 };
 static const struct option_group command_options = {"Command", command_specs,
                                                     sizeof command_specs / sizeof command_specs[0]};

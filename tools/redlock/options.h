@@ -61,9 +61,10 @@ struct settings {
 	uint64_t renew_ms;      /* 0: ttl/3 */
 	uint64_t kill_after_ms; /* 0: the smaller of 5s and ttl/6 */
 	uint64_t min_hold_ms;
-	uint64_t max_hold_ms; /* 0: no limit */
-	uint64_t report_fd;   /* 0: none */
-	uint64_t on_loss;     /* ON_LOSS_ */
+	uint64_t max_hold_ms;     /* 0: no limit */
+	uint64_t report_fd;       /* 0: none */
+	const char *metrics_file; /* NULL: none */
+	uint64_t on_loss;         /* ON_LOSS_ */
 	bool foreground;
 	bool shared;              /* or rflock -s */
 	bool unlock;              /* rflock -u */

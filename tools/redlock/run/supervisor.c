@@ -16,6 +16,7 @@
 #include "../outcome.h"
 #include "../signals.h"
 #include "../streams.h"
+#include "metrics.h"
 #include "run.h"
 
 enum {
@@ -293,6 +294,8 @@ static void end(struct run *run)
 			report_collect(run->report, "run", run->order->name, run->result, &run->session, run->lock);
 		record_write(run, run->report);
 	}
+	if (run->settings->metrics_file != NULL)
+		metrics_write(run, run->settings->metrics_file);
 	/* When the servers have nothing to be told any more, the kernel is quicker: servers that hear of the end
 	 * of a connection take the processor while this process is still here (15 us). */
 	if (!settled)
