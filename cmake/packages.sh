@@ -8,6 +8,7 @@ build_packages=(
 	libc6-dev      # C headers
 	cmake          # describes the build
 	ninja-build    # runs it
+	python3        # makes the table of operations of ops/*.lua; fault tests, measurements
 	pkg-config     # finds hiredis
 	libhiredis-dev # parser of the Redis protocol
 	libssl-dev     # TLS; loaded only when it is used
@@ -31,8 +32,8 @@ test_packages=(
 	python3-setuptools # its build
 	python3-uvloop # another event loop
 	mypy           # its types
+	golang-go      # the binding for Go
 	bats           # tests of the command
-	python3        # fault tests, measurements
 	iproute2       # hosts of the fault tests
 	nftables       # partitions of the fault tests
 	procps         # ps: what a test has left running
