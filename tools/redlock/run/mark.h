@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a run does with the marker of its job (marker.h): --once-per reads it before the wait and again under
+ * Reads and writes the marker of the job (marker.h): --once-per reads it before the wait and again under
  * the lock, and both --once-per and --remember write it before the command starts and after its end, while
  * the lock is held. Each call waits for the nodes, for a time that the validity has room for.
  */
