@@ -50,7 +50,7 @@ struct redlock_client {
 	struct rl_places places;
 	struct rl_guard guard;
 	struct redlock_stats stats; /* but for `size` and what stats.c works out when it is asked */
-	uint64_t entropy; /* state of the generator for retry delays; tokens do not come from it */
+	uint64_t entropy;           /* state of the generator for retry delays; tokens do not come from it */
 
 	struct redlock_lock_options lock_options; /* of handles that are made without any */
 	uint32_t node_timeout_ms;                 /* 0: by the TTL */
