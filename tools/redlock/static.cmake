@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
-# bin/redlock-static: the command as one file, for images without a system (`FROM scratch`). What it needs of a machine
-# is text: /etc/resolv.conf and /etc/hosts for names of hosts. It is not installed: copy it, as redlock or rflock.
+# bin/redlock-static: the command as one file, for images without a system (`FROM scratch`). Names of
+# hosts need /etc/resolv.conf or /etc/hosts, and `run` needs /proc. Nothing installs the file: copy it, as redlock or
+# rflock.
 string(TOUPPER ${REDLOCK_STATIC_COMMAND} REDLOCK_STATIC_COMMAND)
 find_library(HIREDIS_ARCHIVE libhiredis.a PATHS ${HIREDIS_LIBRARY_DIRS} REQUIRED)
 
