@@ -32,6 +32,8 @@ test_packages=(
 	python3-setuptools # its build
 	python3-uvloop # another event loop
 	mypy           # its types
+	golang-go      # the binding for Go
+	nodejs         # the binding for Node.js
 	bats           # tests of the command
 	iproute2       # hosts of the fault tests
 	nftables       # partitions of the fault tests
@@ -49,6 +51,8 @@ test_packages=(
 	shellcheck     # linter of the shell scripts
 	lua-check      # linter of the Lua scripts
 )
+# Node.js of other sources than Debian brings its headers, which exclude this package.
+[[ -e /usr/include/node/node_api.h ]] || test_packages+=(libnode-dev)
 
 # Prints those of the packages "$@" that are not installed.
 missing_packages() {

@@ -257,11 +257,12 @@ TEST(names_that_are_reserved)
 	static const struct {
 		const char *name;
 		bool reserved;
-	} names[] = {{"{a}:redlock:queue", true},    {"a:redlock:offers", true},     {"{a}:redlock:fence", true},
-	             {"{a}:redlock:setnx", true},    {"{a}:redlock:slots", true},    {"{a}:redlock:slot:1", true},
-	             {":redlock:slot:123456", true}, {"redlock:set", true},          {"{a}:redlock:slot:", false},
-	             {"{a}:redlock:slot", false},    {"redlock:queue", false},       {"a:redlock:set", false},
-	             {"{a}:redlock:queue ", false},  {"{a}:redlock:slot:1x", false}, {"redlock:sets", false}};
+	} names[] = {{"{a}:redlock:queue", true},  {"a:redlock:offers", true},     {"{a}:redlock:fence", true},
+	             {"{a}:redlock:setnx", true},  {"{a}:redlock:slots", true},    {"{a}:redlock:last", true},
+	             {"{a}:redlock:slot:1", true}, {":redlock:slot:123456", true}, {"redlock:set", true},
+	             {"{a}:redlock:slot:", false}, {"{a}:redlock:slot", false},    {"redlock:queue", false},
+	             {"a:redlock:set", false},     {"{a}:redlock:queue ", false},  {"{a}:redlock:slot:1x", false},
+	             {"redlock:sets", false}};
 	for (unsigned i = 0; i < COUNT(names); i++)
 		for (size_t cut = 0; cut <= strlen(names[i].name); cut++) {
 			struct rl_slice prefix = {names[i].name, cut}, name = slice(names[i].name + cut);

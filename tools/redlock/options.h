@@ -61,8 +61,13 @@ struct settings {
 	uint64_t renew_ms;      /* 0: ttl/3 */
 	uint64_t kill_after_ms; /* 0: the smaller of 5s and ttl/6 */
 	uint64_t min_hold_ms;
-	uint64_t max_hold_ms;     /* 0: no limit */
-	uint64_t report_fd;       /* 0: none */
+	uint64_t max_hold_ms; /* 0: no limit */
+	uint64_t report_fd;   /* 0: none */
+	uint64_t remember_ms; /* 0: no marker, unless there is a period */
+	uint64_t once_per_ms; /* 0: as often as it is called */
+	bool retry_failed;
+	uint64_t within_ms; /* last; 0: whenever it was */
+	bool succeeded;
 	const char *metrics_file; /* NULL: none */
 	uint64_t on_loss;         /* ON_LOSS_ */
 	bool foreground;

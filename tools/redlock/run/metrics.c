@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "../exit_codes.h"
+#include "../host.h"
 #include "../message.h"
 #include "../printable.h"
 
@@ -25,6 +26,8 @@
 	X(WAIT, "redlock_job_last_wait_seconds", "How long the last run on this host waited for its lock.")      \
 	X(CODE, "redlock_job_last_exit_code", "Exit code of the last run on this host; 79: its lock was lost.")  \
 	X(LOST, "redlock_job_last_lost", "Whether the last run on this host lost its lock.")                     \
+	X(SKIP, "redlock_job_last_skip_timestamp_seconds",                                                       \
+	  "When --once-per skipped a run last: the job had run.")                                                \
 	X(BUSY, "redlock_job_last_busy_timestamp_seconds", "When the lock was busy last: no run on this host.")  \
 	X(FAILURE, "redlock_job_last_failure_timestamp_seconds",                                                 \
 	  "When a run did not begin for another reason last: too few nodes, wrong configuration.")
@@ -71,16 +74,15 @@ static void put_label(FILE *out, const char *name, const char *text)
 
 static char *make_labels(const struct run *run)
 {
-	char host[HOST_NAME_MAX + 1] = "unknown", *text = NULL;
+	char host[HOST_NAME_MAX + 1], *text = NULL;
 	size_t size = 0;
-	(void)gethostname(host, sizeof host - 1);
 	FILE *out = open_memstream(&text, &size);
 	if (out == NULL)
 		return NULL;
 	putc('{', out);
 	put_label(out, "job", run->order->name);
 	putc(',', out);
-	put_label(out, "host", host);
+	put_label(out, "host", host_name(host, sizeof host));
 	putc('}', out);
 	return fclose(out) == 0 ? text : NULL;
 }
@@ -110,8 +112,10 @@ static void set_all(struct series *series, const struct run *run)
 	if (run->result == REDLOCK_E_CANCELLED)
 		return; /* somebody ended the wait */
 	if (run->acquired_ns == 0) {
-		set(series, run->result == REDLOCK_E_BUSY ? METRIC_BUSY : METRIC_FAILURE,
-		    wall_seconds(run->ended_ns));
+		enum metric missed = run->skipped                    ? METRIC_SKIP
+		                     : run->result == REDLOCK_E_BUSY ? METRIC_BUSY
+		                                                     : METRIC_FAILURE;
+		set(series, missed, wall_seconds(run->ended_ns));
 		return;
 	}
 	set(series, METRIC_START, wall_seconds(run->acquired_ns));
