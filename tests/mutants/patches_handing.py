@@ -31,7 +31,7 @@ HANDING_ROWS = [
 	("the latest number counts", 42, TAKE, "rl_time_min(l->round.t0_ns, e->offered_ns);",
 		"rl_time_max(l->round.t0_ns, e->offered_ns);"),
 	("any token in a message is ours", 42, TAKE, "l->offered_ns != 0 && rl_slice_same(e->vote.token, e->token);",
-		"l->offered_ns != 0 && e->vote.texts[0].size > 0;"),
+		"l->offered_ns != 0 && e->vote.token.size > 0;"),
 	("what is not on offer can be handed over", 42, TAKE, "l->offered_ns != 0 && rl_slice_same(", "rl_slice_same("),
 	("a message of a second name is a vote", 42, OPERATE, "if (heard->handed && c->nodes.list[node].duplicate)",
 		"if (heard->handed && node >= c->nodes.count)"),
