@@ -14,8 +14,9 @@
 #define GUARD_RECORD_KEY "redlock:set"
 
 /* X(NAME, field). `founding`: the set that `redlock init` has begun to make here, in which this process never
- * voted; `done`: the configuration whose change is finished; `leaving`: the member that it leaves out; `unseen`:
- * until then, by the node's clock, there may be clients that were connected before the set was made. */
+ * voted; `done`: the configuration whose change is finished; `leaving`: the member that it leaves out;
+ * `unseen`: until then, by the node's clock, there may be clients that were connected before the set was
+ * made. */
 #define GUARD_FIELD_MAP(X)                                                                                   \
 	X(VERSION, "version")                                                                                    \
 	X(MODE, "mode")                                                                                          \
