@@ -104,8 +104,8 @@ REDLOCK_API int redlock_drain(redlock_client *client, uint64_t timeout_ms);
 /*
  * Makes a handle for the resource `name`, a text that ends with a NUL: 1 to REDLOCK_MAX_NAME bytes with the
  * prefix. Refused are names that, prefix included, end in :redlock:queue, :redlock:offers, :redlock:fence,
- * :redlock:setnx, :redlock:slots, or :redlock:slot: and a number, and the name redlock:set: they are the keys
- * that redlock keeps beside a lock's own.
+ * :redlock:setnx, :redlock:last, :redlock:slots, or :redlock:slot: and a number, and the name redlock:set:
+ * they are the keys that redlock keeps beside a lock's own.
  *
  * Nothing is sent. `options` may be NULL: those of the client. Name and options are copied. One handle is one
  * claimant: two handles of one name exclude each other. Errors: INVAL (redlock_client_last_error() has the

@@ -115,14 +115,15 @@ TEST(a_set_without_records)
 	on_servers(0, 3, assert_false(server_has(it, "redlock:set")));
 }
 
-/* A majority answers without a record, and later one node has one: that one decides. */
+/* Node 0 may be asked without the guard before another node has told its record. The client takes that key
+ * back, perhaps after the acquire has returned at the quorum. */
 TEST(a_record_is_seen_late)
 {
 	record_write(&servers, 3, MAX_TTL_MS, "1000");
 	on_servers(0, 1, server_must(it, "OK", "FLUSHALL", NULL));
 	own_client *client = open_guarded(3, REDLOCK_GUARD_AUTO);
 	own_lock *lock = fixture_held(client, "job", MAX_TTL_MS, 0);
-	assert_false(server_has(&servers.server[0], "job"));
+	assert_soon(!server_has(&servers.server[0], "job"));
 	expect_ok(lock, redlock_release(lock));
 }
 

@@ -75,9 +75,8 @@ SUBMIT = "src/net/submit.c"
 BACKOFF = "src/net/backoff.c"
 LINK = "src/net/link.c"
 LEDGER = "src/net/ledger.c"
-OPS = "src/proto/ops_rows.h"
 HANDSHAKE = "src/net/handshake.c"
-EXTEND = "scripts/extend.lua"
+EXTEND = "ops/extend.lua"
 OWNER_CHECK = 'if redis.call("get", KEYS[1]) ~= ARGV[1] then return 0 end\n'
 
 ROWS = [
@@ -189,8 +188,8 @@ ROWS = [
 	# ---- 9 ----
 	("script: another's lock is extended", 9, EXTEND, OWNER_CHECK,
 		'if redis.call("exists", KEYS[1]) == 0 then return 0 end\n'),
-	("0 counts as a yes", 9, OPS, "{NO, INTEGER(0, 0)}", "{YES, INTEGER(0, 0)}"),
-	("release: the name in place of the token", 9, OPS, "SCRIPT(RELEASE, NAME, TOKEN)", "SCRIPT(RELEASE, NAME, NAME)"),
+	("0 counts as a yes", 9, "ops/extend.lua", "-- no: 0", "-- yes: 0"),
+	("release: the name in place of the token", 9, "ops/release.lua", "-- script: name | token", "-- script: name | name"),
 	# ---- 10 ----
 	("script: a lost key is made anew", 10, EXTEND, OWNER_CHECK,
 		'if redis.call("exists", KEYS[1]) == 0 then redis.call("set", KEYS[1], ARGV[1], "px", ARGV[2]) return 1 end\n'
@@ -251,7 +250,7 @@ ROWS = [
 	# ---- 16 ----
 	("script: PEXPIRE without the owner", 16, EXTEND, OWNER_CHECK, ""),
 	("script: PEXPIRE shortens", 16, EXTEND, "if left >= 0 and left < tonumber(ARGV[2]) then", "if left >= 0 then"),
-	("script: release without the owner", 16, "scripts/release.lua",
+	("script: release without the owner", 16, "ops/release.lua",
 		'if redis.call("get", KEYS[1]) == ARGV[1] then', 'if redis.call("exists", KEYS[1]) == 1 then'),
 	# ---- 17 ----
 	("a release leaves the lock held", 17, LOCK, "l->phase = RL_RELEASING;\n\tl->valid_until_ns = 0;\n", ""),

@@ -29,6 +29,7 @@
 	X(OFFERS, "offers")                                                                                      \
 	X(FENCE, "fence")                                                                                        \
 	X(SETNX, "setnx")                                                                                        \
+	X(LAST, "last")                                                                                          \
 	X(SLOTS, "slots")
 
 enum ls_side {

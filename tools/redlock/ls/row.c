@@ -154,7 +154,7 @@ static bool has_type(const struct standing *standing, enum holder_kind kind)
 	return false;
 }
 
-/* The number of slots and the fencing number are kept for a day on purpose. */
+/* The number of slots, the fencing number and the marker of the last run are kept on purpose. */
 static bool is_orphan(const struct ls_row *row)
 {
 	return ls_row_is_remainder(row) &&
