@@ -1,4 +1,4 @@
--- What a node has under the name of a lock, and beside it, for `redlock ls`. Writes nothing.
+-- Reads the key of a lock and its side keys on one node, for `redlock ls`. Writes nothing.
 -- KEYS: the lock's key, then those of its side keys that were seen.
 -- Answer: type, remaining TTL, size, first bytes and the node's time, as QUERY says it; then remaining TTL (-2: no key),
 -- length and first bytes of each side key.

@@ -99,7 +99,7 @@ rows() { # CODE OPTION...
 	await "$watcher" 143
 }
 
-@test "what has the form of a token counts without a prefix, a digest without expiry does not" {
+@test "a value with the form of a token counts without a prefix, a digest without expiry does not" {
 	on_nodes "$all" set digest "$token"
 	on_nodes "$all" set leased "$token" px 60000
 	on_nodes "$all" set labelled "$token|a:1"

@@ -59,8 +59,8 @@ static bool share_sides(struct ls_names *names)
 	return ok;
 }
 
-/* What is beside a name whose slot 0 is free is no remainder while another slot is held. Rows are in the
- * order of names, slots of a name after it. */
+/* A name whose slot 0 is free is no remainder while another slot of it is held. Rows are in the order of
+ * names, slots of a name after it. */
 static void drop_beside_slots(struct ls_rows *rows)
 {
 	size_t kept = 0;

@@ -29,7 +29,7 @@ static void note(struct ls_nodes *nodes, unsigned node, enum redlock_vote_code c
 	         says_more ? (int)strcspn(shown, ",") : 0, shown);
 }
 
-/* What a refusal means; the rest is an error of some kind. */
+/* The vote that a refusal stands for. */
 static enum redlock_vote_code code_of(const char *error)
 {
 	static const struct {

@@ -12,7 +12,7 @@
 /* So much work needs no pauses: some thousand keys are found at once. */
 #define FREE_NS 20e6
 
-/* What its clock does not show: reading the request and writing the answer. */
+/* The server's clock does not show that it reads requests and writes answers: a factor for that. */
 #define REST 1.1
 
 void ls_pace_begin(struct ls_pace *pace, double share)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the keys of a name on all nodes mean together. */
+/* Makes a row of the keys that all nodes have under a name. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

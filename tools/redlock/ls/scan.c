@@ -34,8 +34,8 @@ static bool is_in_scope(const struct ls_scope *scope, const char *name, size_t l
 	return is;
 }
 
-/* A pattern for SCAN that lets pass all keys of the scope, and few others: side keys begin with a brace. What
- * follows a bracket is left to fnmatch(3). */
+/* A pattern for SCAN that lets pass all keys of the scope, and few others: side keys begin with a brace. From
+ * the first bracket on, fnmatch(3) decides alone. */
 static char *make_glob(const struct ls_scope *scope)
 {
 	const char *pattern = scope->pattern != NULL ? scope->pattern : "";

@@ -41,7 +41,7 @@ const char *ls_odd_text(const struct ls_row *row, char *buffer, size_t size)
 	return buffer;
 }
 
-/* Of a lock that nobody holds: the side keys that are there. */
+/* Names the side keys of a lock that nobody holds. */
 static void sides_text(const struct ls_row *row, char *buffer, size_t size)
 {
 	size_t used = 0;
