@@ -14,6 +14,7 @@
 #include "core/trace.h"
 #include "heir.h"
 #include "net/submit.h"
+#include "options.h"
 #include "proto/ops.h"
 #include "seen.h"
 
@@ -315,15 +316,31 @@ static bool value_is_claimed(const redlock_client *c, const redlock_lock *lock)
 	return false;
 }
 
-/* Only one round of a handle waits for votes, so that these are all of it. Seldom: it stays out of the way of
- * what is done for every event. */
+/* A node's answer is that the set permits no TTL so long. A handle for which nobody asked for a TTL gets the
+ * longest one that the set permits. True: the node is asked for that. Seldom: it stays out of the way of what
+ * is done for every event. */
+static __attribute__((noinline)) bool ask_shorter(redlock_client *c, redlock_lock *lock,
+                                                  const struct rl_event *answer)
+{
+	struct rl_event event = {.kind = RL_EV_SHORTER, .seq = answer->seq, .node = answer->node};
+	struct rl_rules shorter;
+	memcpy(&shorter, lock->core.rules, sizeof shorter); /* rules are compared as bytes */
+	if (rl_options_follow(&shorter, c->nodes.set->ttl_ms))
+		(void)rl_registry_change_rules(&c->handles, lock, &shorter);
+	bool follows = lock->core.rules->follows != 0;
+	bool fits = lock->core.rules->ttl_ns <= rl_time_ms(c->nodes.set->ttl_ms);
+	return follows && fits && step(c, lock, &event) == 0;
+}
+
+/* Only one round of a handle waits for votes, so that these are all of it. Seldom, as ask_shorter(). */
 static __attribute__((noinline)) void count_refusals(redlock_client *c, redlock_lock *lock)
 {
 	struct rl_event vote = {.kind = RL_EV_REPLY};
 	while (rl_nodes_next_refusal(&c->nodes, &vote.node, &vote.vote, c->loop.now_ns)) {
 		vote.seq = c->nodes.refused_seq; /* a step may ask anew, and be refused */
 		vote.more = c->nodes.refused_by != 0;
-		step(c, lock, &vote);
+		if (vote.vote.code != REDLOCK_VOTE_LONG_TTL || !ask_shorter(c, lock, &vote))
+			step(c, lock, &vote);
 	}
 }
 
@@ -358,24 +375,41 @@ static __attribute__((noinline)) bool counts(redlock_client *c, redlock_lock *lo
 	return true;
 }
 
-int rl_operate(redlock_client *c, redlock_lock *lock, struct rl_event *event)
+/* After a step: counts the votes of nodes that did not take the request, and wakes the handle that is next.
+ */
+static void settle(redlock_client *c, redlock_lock *lock)
 {
-	if (lock->reentrant && counts(c, lock, event))
-		return 0;
-	if (event->kind == RL_EV_ACQUIRE && value_is_claimed(c, lock))
-		return REDLOCK_E_BUSY;
-	if (event->kind == RL_EV_ACQUIRE)
-		rl_heir_forget(lock);
-	if (event->kind == RL_EV_ACQUIRE && rl_nodes_are_guarded(&c->nodes))
-		(void)rl_handle_make_numbers(lock); /* without memory quarantines are not waited for */
-	bool passed = event->kind == RL_EV_RELEASE && event->passes && pass_on(c, lock);
-	int error = passed ? 0 : step(c, lock, event);
 	if (c->nodes.refused_by != 0)
 		count_refusals(c, lock);
 	redlock_lock *next = rl_places_next(&c->places);
 	if (next != NULL) /* it asks when its time has come: now */
 		step(c, next, &(struct rl_event){.kind = RL_EV_WAKE, .front = true});
+}
+
+int rl_operate(redlock_client *c, redlock_lock *lock, struct rl_event *event)
+{
+	int error = step(c, lock, event);
+	settle(c, lock);
 	return error;
+}
+
+int rl_operate_call(redlock_client *c, redlock_lock *lock, struct rl_event *event)
+{
+	bool acquires = event->kind == RL_EV_ACQUIRE;
+	if (lock->reentrant && counts(c, lock, event))
+		return 0;
+	if (event->kind == RL_EV_EXTEND && !rl_options_may_extend(lock->core.rules, event->ttl_ns / RL_NS_PER_MS))
+		return REDLOCK_E_INVAL;
+	if (acquires && value_is_claimed(c, lock))
+		return REDLOCK_E_BUSY;
+	if (acquires)
+		rl_heir_forget(lock);
+	if (acquires && rl_nodes_are_guarded(&c->nodes))
+		(void)rl_handle_make_numbers(lock); /* without memory quarantines are not waited for */
+	if (event->kind != RL_EV_RELEASE || !event->passes || !pass_on(c, lock))
+		return rl_operate(c, lock, event);
+	settle(c, lock);
+	return 0;
 }
 
 void rl_operate_leap(redlock_client *c)
@@ -410,7 +444,7 @@ static bool votes_once(unsigned operation)
 	return !op->gives_back && op->change != RL_CHANGE_LOOK;
 }
 
-/* Where two nodes are one server. Seldom, as count_refusals(). */
+/* Where two nodes are one server. Seldom, as ask_shorter(). */
 static __attribute__((noinline)) void tell_twins(const redlock_client *c, const redlock_lock *lock,
                                                  struct rl_event *event)
 {
@@ -429,7 +463,7 @@ static __attribute__((noinline)) void count_once(const redlock_client *c, const 
 		event->vote.code = REDLOCK_VOTE_DUPLICATE;
 }
 
-/* A node with a queue says more: who has the lock, and who comes next. Seldom, as count_refusals(). */
+/* A node with a queue says more: who has the lock, and who comes next. Seldom, as ask_shorter(). */
 static __attribute__((noinline)) void take_entered(redlock_client *c, redlock_lock *lock,
                                                    struct rl_event *event)
 {
@@ -454,6 +488,8 @@ void rl_operate_answer(redlock_client *c, struct rl_node *node, const struct rl_
 	                         .operation = answer->operation,
 	                         .vote = answer->vote,
 	                         .identified = !suspect || rl_nodes_are_identified(&c->nodes)};
+	if (node->guards && answer->vote.code == REDLOCK_VOTE_LONG_TTL && ask_shorter(c, lock, &event))
+		return;
 	if (node->guards)
 		event.generation = answer->generation;
 	if (c->nodes.shared | node->duplicate)
