@@ -14,7 +14,7 @@ if(NOT OPENSSL_FOUND)
 	message(FATAL_ERROR "libssl >= 3 was not found by pkg-config. On Debian: apt-get install libssl-dev")
 endif()
 
-# Lua 5.1, which servers have inside: the tests run scripts/*.lua by it, the product does not. By Debian's name, Fedora's
+# Lua 5.1, which servers have inside: the tests run ops/*.lua by it, the product does not. By Debian's name, Fedora's
 # and Arch's.
 if(BUILD_TESTING)
 	pkg_search_module(LUA IMPORTED_TARGET lua5.1 lua-5.1 lua51)

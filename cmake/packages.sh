@@ -8,6 +8,7 @@ build_packages=(
 	libc6-dev      # C headers
 	cmake          # describes the build
 	ninja-build    # runs it
+	python3        # makes the table of operations of ops/*.lua; fault tests, measurements
 	pkg-config     # finds hiredis
 	libhiredis-dev # parser of the Redis protocol
 	libssl-dev     # TLS; loaded only when it is used
@@ -31,8 +32,9 @@ test_packages=(
 	python3-setuptools # its build
 	python3-uvloop # another event loop
 	mypy           # its types
+	golang-go      # the binding for Go
+	nodejs         # the binding for Node.js
 	bats           # tests of the command
-	python3        # fault tests, measurements
 	iproute2       # hosts of the fault tests
 	nftables       # partitions of the fault tests
 	procps         # ps: what a test has left running
@@ -49,6 +51,8 @@ test_packages=(
 	shellcheck     # linter of the shell scripts
 	lua-check      # linter of the Lua scripts
 )
+# Node.js of other sources than Debian brings its headers, which exclude this package.
+[[ -e /usr/include/node/node_api.h ]] || test_packages+=(libnode-dev)
 
 # Prints those of the packages "$@" that are not installed.
 missing_packages() {

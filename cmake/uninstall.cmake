@@ -1,11 +1,17 @@
 # SPDX-License-Identifier: MIT
-# The target `uninstall`: removes what the last `cmake --install` of this build directory wrote, as its manifest
-# names it. /etc/redlock/redlock.conf stays, because it may be yours by now; the message says so.
-set(manifest ${BUILD}/install_manifest.txt)
-if(NOT EXISTS ${manifest})
-	message(FATAL_ERROR "${manifest} is missing: nothing was installed from this build directory.")
+# The target `uninstall`: removes what the last `cmake --install` of this build directory wrote, and the last one of each
+# component, as the manifests name it. /etc/redlock/redlock.conf stays, because it may be yours by now; the message says
+# so.
+file(GLOB manifests ${BUILD}/install_manifest*.txt)
+if(NOT manifests)
+	message(FATAL_ERROR "${BUILD}/install_manifest.txt is missing: nothing was installed from this build directory.")
 endif()
-file(STRINGS ${manifest} files)
+set(files)
+foreach(manifest IN LISTS manifests)
+	file(STRINGS ${manifest} written)
+	list(APPEND files ${written})
+endforeach()
+list(REMOVE_DUPLICATES files)
 set(folders)
 foreach(file IN LISTS files)
 	set(file $ENV{DESTDIR}${file})

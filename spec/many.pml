@@ -77,7 +77,7 @@ inline name_is_taken(who, where, which)
 	keys[who]++
 }
 
-/* scripts/claim_all.lua */
+/* ops/claim_all.lua */
 inline all_or_none(c, n)
 {
 	if

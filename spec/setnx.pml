@@ -95,7 +95,7 @@ c_decl {
 #define IS_PAST(n, clock) (time[n] != 0 && time[n] < (clock))
 #define TOKEN_IS(c, n) (owner[n] == c)
 
-/* scripts/parts/setnx.lua */
+/* ops/parts/setnx.lua */
 #ifdef ANY_NUMBER
 #define IS_OURS(c, n) (TOKEN_IS(c, n) && time[n] != 0)
 #else
@@ -117,7 +117,7 @@ inline our_value_is_set(c, n)
 	printf("node %d: client %d writes %d\n", n, c, time[n])
 }
 
-/* scripts/setnx.lua */
+/* ops/setnx.lua */
 inline claim_arrives(c, n)
 {
 	if
@@ -151,7 +151,7 @@ inline our_getset_arrives(c, n)
 }
 #endif
 
-/* scripts/setnx_extend.lua */
+/* ops/setnx_extend.lua */
 inline extend_arrives(c, n)
 {
 	if
@@ -207,7 +207,7 @@ end:	do
 	:: STEP(phase[c] == CLAIMS && vote[c].at[n] == UNASKED, claim_arrives(c, n))
 #endif
 	:: STEP(phase[c] == HOLDS && renews[c] && vote[c].at[n] == UNASKED, extend_arrives(c, n))
-	/* scripts/setnx_release.lua; also of what is over by itself */
+	/* ops/setnx_release.lua; also of what is over by itself */
 #ifndef STAYS
 	:: STEP(phase[c] == OVER && TOKEN_IS(c, n), our_release_arrives(c, n))
 #endif

@@ -15,6 +15,7 @@
 #include "proto/names.h"
 #include "proto/side.h"
 #include "seen.h"
+#include "stats.h"
 #include "turn.h"
 
 /* ---- making ---- */
@@ -293,7 +294,7 @@ static void give_up(redlock_client *c, redlock_lock *lock, bool release)
 	lock->entries = 0;
 	rl_operate(c, lock, &(struct rl_event){.kind = RL_EV_CANCEL, .result = REDLOCK_E_CANCELLED});
 	if (release && (lock->core.phase == RL_HELD || lock->core.phase == RL_LOST))
-		rl_operate(c, lock, &(struct rl_event){.kind = RL_EV_RELEASE});
+		rl_operate_call(c, lock, &(struct rl_event){.kind = RL_EV_RELEASE});
 }
 
 static void unlink_handle(redlock_client *c, redlock_lock *lock)
@@ -314,6 +315,8 @@ void rl_life_detach(redlock_lock *lock, bool release)
 		rl_places_line_up(&c->places, lock, false, c->loop.now_ns); /* it may hold the lock, and be left */
 		rl_registry_drop_events(&c->handles, lock);
 	}
+	if (lock->core.phase == RL_HELD)
+		rl_stats_add(&c->stats.hold, rl_time_sub(c->loop.now_ns, lock->core.held_ns));
 	unlink_handle(c, lock);
 }
 

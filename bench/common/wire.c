@@ -58,7 +58,7 @@ int wire_connect(const char *node, struct shas *ret)
 {
 	int fd = wire_dial(node);
 	wire_load(fd, script, ret->release);
-	wire_load(fd, RL_LUA_CLAIM_TEXT, ret->claim);
+	wire_load(fd, RL_LUA_ACQUIRE_TEXT, ret->claim);
 	wire_load(fd, RL_LUA_CLAIM_FENCED_TEXT, ret->fenced);
 	return fd;
 }

@@ -30,6 +30,7 @@
  *     loop.h      locks inside an event loop, notices of danger and loss
  *     inspect.h   what is known of a lock: votes, keys, the holder and the queue, times in force
  *     nodes.h     status and credentials of nodes
+ *     stats.h     counters and histograms, for metrics
  *
  * Two more are not included, since no lock needs them: url.h takes the URLs of nodes apart, and ask.h sends
  * commands to the servers. They stay public because the redlock command is written on the public API alone.
@@ -104,8 +105,8 @@ REDLOCK_API int redlock_drain(redlock_client *client, uint64_t timeout_ms);
 /*
  * Makes a handle for the resource `name`, a text that ends with a NUL: 1 to REDLOCK_MAX_NAME bytes with the
  * prefix. Refused are names that, prefix included, end in :redlock:queue, :redlock:offers, :redlock:fence,
- * :redlock:setnx, :redlock:slots, or :redlock:slot: and a number, and the name redlock:set: they are the keys
- * that redlock keeps beside a lock's own.
+ * :redlock:setnx, :redlock:last, :redlock:slots, or :redlock:slot: and a number, and the name redlock:set:
+ * they are the keys that redlock keeps beside a lock's own.
  *
  * Nothing is sent. `options` may be NULL: those of the client. Name and options are copied. One handle is one
  * claimant: two handles of one name exclude each other. Errors: INVAL (redlock_client_last_error() has the
@@ -261,6 +262,7 @@ REDLOCK_API int redlock_keeper_stop(redlock_client *client);
 #include "kinds.h"
 #include "loop.h"
 #include "nodes.h"
+#include "stats.h"
 #include "tokens.h"
 
 #endif

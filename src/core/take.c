@@ -14,7 +14,7 @@ static bool is_ours(const struct rl_lock *l, const struct rl_event *e)
 static void begin(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
 {
 	rl_acquire_ask(l, e->now_ns, rl_ballot_nodes(l), fx);
-	*fx = (struct rl_effects){.send = RL_OP_NONE};
+	*fx = (struct rl_effects){.send = RL_OP_NONE, .observed = fx->observed};
 	l->owed = l->unanswered = 0; /* yet */
 	l->round.t0_ns = e->offered_ns;
 }

@@ -23,7 +23,7 @@ enum { RL_MEET_TIME = 2, RL_VOTE_TIME }; /* which numbers tell it: of records, o
 #define TIMED_NS (50 * RL_NS_PER_MS)
 #define TIMED_CLAIM_NS (1000 * RL_NS_PER_MS)
 
-/* How old a connection may be: this part of the longest TTL, but not less than that. As scripts/meet.lua has
+/* How old a connection may be: this part of the longest TTL, but not less than that. As ops/meet.lua has
  * it. */
 enum { AGE_PART = 4 };
 #define LEAST_AGE_NS (1000 * RL_NS_PER_MS)

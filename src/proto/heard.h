@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Messages of servers that answer no request. A number alone, on a client's channel: it is the turn of that
- * place. Else the lock is handed over (scripts/hand.lua):
+ * place. Else the lock is handed over (ops/hand.lua):
  *
  *     number ; number of the offer ; token ; how many wait ; the next one's offer or nothing ; NAME
  *

@@ -2,7 +2,8 @@
 /*
  * The table of operations: the words that are sent, how a reply becomes a vote with its values, and what is
  * true of an operation when a server refuses it or its connection breaks. Nothing else in src/net and
- * src/proto knows one operation from another, so that a new one, or another way to do one, is a row in ops.c.
+ * src/proto knows one operation from another, so that a new one, or another way to do one, is
+ * a signature in ops/NAME.lua, of which the build makes a row (ops/README.md).
  *
  *     rl_method_choose()     in which of its forms a node is asked                    method.h
  *     rl_request_write()     the words of that form, as bytes                         request.h
@@ -46,7 +47,7 @@ enum rl_form {
 #define RL_FORMS_TEXT                                                                                        \
 	(RL_FORM_BIT(RL_FORM_TEXT) | RL_FORM_BIT(RL_FORM_QUEUE_TEXT) | RL_FORM_BIT(RL_FORM_GUARD_TEXT))
 
-/* The Lua scripts that run on the nodes: each file of scripts/, embedded by the build. */
+/* The Lua scripts that run on the nodes: each file of ops/ that has one, embedded by the build. */
 enum rl_script {
 #define RL_SCRIPT_ENUM(NAME, file) RL_SCRIPT_##NAME,
 	RL_LUA_MAP(RL_SCRIPT_ENUM)

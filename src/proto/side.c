@@ -8,11 +8,12 @@
 		text, sizeof(text) - 1                                                                               \
 	}
 
-/* Scripts that see the key of the count make those of slots from it (scripts/parts/slots.lua). */
+/* Scripts that see the key of the count make those of slots from it (ops/parts/slots.lua). */
 static const struct rl_slice marks[RL_SIDE_KINDS] = {
     [RL_SIDE_QUEUE] = SLICE(":redlock:queue"), [RL_SIDE_OFFERS] = SLICE(":redlock:offers"),
     [RL_SIDE_FENCE] = SLICE(":redlock:fence"), [RL_SIDE_SETNX] = SLICE(":redlock:setnx"),
-    [RL_SIDE_COUNT] = SLICE(":redlock:slots"), [RL_SIDE_SLOT] = SLICE(":redlock:slot:"),
+    [RL_SIDE_LAST] = SLICE(":redlock:last"),   [RL_SIDE_COUNT] = SLICE(":redlock:slots"),
+    [RL_SIDE_SLOT] = SLICE(":redlock:slot:"),
 };
 
 /* Servers hash what is between the first brace and the next, unless that is nothing: the whole name then. */

@@ -16,6 +16,7 @@ enum rl_side {
 	RL_SIDE_OFFERS, /* what waiters left, so that the lock can be handed to them */
 	RL_SIDE_FENCE,  /* the counter of fencing tokens */
 	RL_SIDE_SETNX,  /* the owner of the time in the key (the old SETNX protocol) */
+	RL_SIDE_LAST,   /* the marker of a job's last run, which the redlock command writes */
 	RL_SIDE_COUNT,  /* how many slots the name has */
 	RL_SIDE_SLOT,   /* followed by the number of a slot, from 1 on */
 	RL_SIDE_KINDS

@@ -326,7 +326,7 @@ static enum rl_progress take_change(struct rl_transaction *t, const struct rl_re
 
 /* ---- LOOK ---- */
 
-/* In the shape that scripts/inspect.lua gives; a value that is no string is not looked at. */
+/* In the shape that ops/query.lua gives; a value that is no string is not looked at. */
 static enum rl_progress take_finding(struct rl_transaction *t, const struct rl_reply *r)
 {
 	struct rl_reply finding = *r;

@@ -117,7 +117,7 @@ is_anywhere() { # KEY
 @test "a quarantine is as long for the command as for the nodes" {
 	made "1 2 3"
 	on_nodes "1 2 3" hset redlock:set pass gone:
-	formula=$(sed -n 's/^local whole = //p' "$BATS_TEST_DIRNAME/../../scripts/meet.lua")
+	formula=$(sed -n 's/^local whole = //p' "$BATS_TEST_DIRNAME/../../ops/meet.lua")
 	for ttl in 1000 3999 4001 4099 30000 86400001; do
 		on_nodes "1 2 3" hset redlock:set ttl "$ttl"
 		whole=$(on_node 1 eval "local ttl = tonumber(ARGV[1]) return $formula" 0 "$ttl")

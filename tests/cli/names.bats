@@ -51,7 +51,7 @@ round_trip() { # NAME
 }
 
 @test "a name that is the key beside another lock is refused with a sentence, whichever command it is" {
-	for name in '{a}:redlock:queue' '{a}:redlock:offers' '{a}:redlock:fence' '{a}:redlock:setnx' '{a}:redlock:slots' \
+	for name in '{a}:redlock:queue' '{a}:redlock:offers' '{a}:redlock:fence' '{a}:redlock:setnx' '{a}:redlock:last' '{a}:redlock:slots' \
 		'{a}:redlock:slot:7' 'redlock:set'; do
 		for verb in "acquire -n" status; do
 			# shellcheck disable=SC2086 # a verb and its option

@@ -35,7 +35,7 @@ install_unit() { # UNIT JOB
 	urls="$(node_url 1),$(node_url 2),$(node_url 3)"
 	sed -e "s,/usr/local/bin/redlock,$REDLOCK_BIN," -e "s,/usr/local/bin/$2,$sandbox/$2," \
 		-e "s#^ExecStart=#Environment=REDLOCK_URLS=$urls\\n&#" \
-		-e 's/--min-hold 1m/--min-hold 100ms/' -e 's/^RestartSec=.*/RestartSec=200ms/' \
+		-e 's/^RestartSec=.*/RestartSec=200ms/' \
 		"$BATS_TEST_DIRNAME/../../examples/$1.service" >"$units/$1.service"
 	printf '#!/bin/sh\necho began >>%s.runs\nexec sh -c "$(cat %s.does)"\n' "$sandbox/$2" "$sandbox/$2" >"$sandbox/$2"
 	chmod +x "$sandbox/$2"
@@ -55,7 +55,7 @@ setup() {
 }
 
 teardown() {
-	on_nodes "1 2 3" del nightly dispatcher
+	on_nodes "1 2 3" del nightly dispatcher '{nightly}:redlock:last'
 }
 
 sc() { # systemctl inside
@@ -127,6 +127,9 @@ busy() { # NAME
 	until_true is_now redlock-job failed
 	sc reset-failed redlock-job
 	does nightly 'sleep 60'
+	sc start redlock-job # a job that failed has run
+	has_run nightly 1
+	on_nodes "1 2 3" del '{nightly}:redlock:last'
 	sed -i 's/run -n/run -t 1s -n/' "$units/redlock-job.service"
 	sc daemon-reload
 	sc start redlock-job

@@ -16,7 +16,7 @@
 /* NOLINTBEGIN(bugprone-suspicious-missing-comma): words that are put together are one */
 const struct expected expected[RL_OP_COUNT] = {
     [REDLOCK_OP_ACQUIRE] = {{[RL_FORM_PLAIN] = "SET NAME TOKEN NX PX TTL",
-                             GUARD_SCRIPT("claim 2 NAME redlock:set TOKEN TTL PASS TIMED")},
+                             GUARD_SCRIPT("acquire 2 NAME redlock:set TOKEN TTL PASS TIMED")},
                             "+OK\r\n",
                             "$-1\r\n"},
     [REDLOCK_OP_EXTEND] = {{SCRIPT("extend 1 NAME TOKEN TTL"),
@@ -27,7 +27,7 @@ const struct expected expected[RL_OP_COUNT] = {
                             ":1\r\n",
                             ":0\r\n",
                             ":2\r\n"},
-    [REDLOCK_OP_QUERY] = {{SCRIPT("inspect 1 NAME")},
+    [REDLOCK_OP_QUERY] = {{SCRIPT("query 1 NAME")},
                           "*4\r\n$6\r\nstring\r\n:9\r\n:2\r\n$2\r\nt0\r\n",
                           "*4\r\n$4\r\nnone\r\n:-2\r\n:0\r\n$0\r\n\r\n"},
     [REDLOCK_OP_PROBE] = {{[RL_FORM_PLAIN] = "SET NAME TOKEN XX PX TTL"}, "$-1\r\n", "+OK\r\n"},

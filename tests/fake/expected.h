@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The words of the library for each operation in each of its forms, and the answers to them: written by hand,
- * and not read from its table (src/proto/ops.c), so that a wrong row there is seen. Tests go over all rows of
+ * and not read from its table (ops/NAME.lua), so that a wrong row there is seen. Tests go over all rows of
  * that table: one that is missing here fails them.
  */
 #pragma once

@@ -167,4 +167,20 @@ mv "$work/moved" "$prefix"
 cmake --build "$build" --target uninstall >"$work/uninstall.log" || fail "$(<"$work/uninstall.log")"
 [[ -z $(find "$prefix" ! -type d) ]] || fail "uninstall has left $(find "$prefix" ! -type d)"
 [[ ! -e $prefix/share/doc/redlock && ! -e $prefix/include/redlock ]] || fail "uninstall has left folders"
+
+echo "- the components together are the whole, and each file is in one of them"
+files() { # FOLDER
+	(cd "$1" && find . ! -type d | sort)
+}
+DESTDIR=$work/whole cmake --install "$build" --prefix /usr >"$work/whole.log"
+files "$work/whole" >"$work/whole.files"
+for component in libredlock libredlock-dev redlock redlock-doc; do
+	DESTDIR=$work/$component cmake --install "$build" --prefix /usr --component "$component" >"$work/component.log"
+	[[ -n $(files "$work/$component") ]] || fail "the component $component is empty"
+	files "$work/$component" >>"$work/parts.files"
+done
+sort "$work/parts.files" | diff "$work/whole.files" - || fail "the whole (<) and its components (>) differ"
+! files "$work/redlock-doc" | grep -v '^./usr/share/doc/' || fail "redlock-doc has more than documents"
+DESTDIR=$work/redlock cmake --build "$build" --target uninstall >"$work/uninstall.log"
+[[ $(files "$work/redlock") == ./etc/redlock/redlock.conf ]] || fail "uninstall has left $(files "$work/redlock")"
 echo ok

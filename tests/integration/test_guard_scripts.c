@@ -69,7 +69,7 @@ static const struct guarded {
 	bool extends; /* what is there; else it is free */
 	const char *words;
 } guarded[] = {
-    {RL_SCRIPT_CLAIM, false, "2 job redlock:set t 30000 PASS -"},
+    {RL_SCRIPT_ACQUIRE, false, "2 job redlock:set t 30000 PASS -"},
     {RL_SCRIPT_CLAIM_FENCED, false, "3 job redlock:set {job}:redlock:fence t 30000 PASS -"},
     {RL_SCRIPT_GUARDED_CLAIM_ALL, false, "3 job also redlock:set t 30000 PASS -"},
     {RL_SCRIPT_CLAIM_ALL_FENCED, false, "5 job also " FENCES " redlock:set t 30000 PASS -"},

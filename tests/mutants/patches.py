@@ -75,9 +75,8 @@ SUBMIT = "src/net/submit.c"
 BACKOFF = "src/net/backoff.c"
 LINK = "src/net/link.c"
 LEDGER = "src/net/ledger.c"
-OPS = "src/proto/ops_rows.h"
 HANDSHAKE = "src/net/handshake.c"
-EXTEND = "scripts/extend.lua"
+EXTEND = "ops/extend.lua"
 OWNER_CHECK = 'if redis.call("get", KEYS[1]) ~= ARGV[1] then return 0 end\n'
 
 ROWS = [
@@ -189,17 +188,17 @@ ROWS = [
 	# ---- 9 ----
 	("script: another's lock is extended", 9, EXTEND, OWNER_CHECK,
 		'if redis.call("exists", KEYS[1]) == 0 then return 0 end\n'),
-	("0 counts as a yes", 9, OPS, "{NO, INTEGER(0, 0)}", "{YES, INTEGER(0, 0)}"),
-	("release: the name in place of the token", 9, OPS, "SCRIPT(RELEASE, NAME, TOKEN)", "SCRIPT(RELEASE, NAME, NAME)"),
+	("0 counts as a yes", 9, "ops/extend.lua", "-- no: 0", "-- yes: 0"),
+	("release: the name in place of the token", 9, "ops/release.lua", "-- script: name | token", "-- script: name | name"),
 	# ---- 10 ----
 	("script: a lost key is made anew", 10, EXTEND, OWNER_CHECK,
 		'if redis.call("exists", KEYS[1]) == 0 then redis.call("set", KEYS[1], ARGV[1], "px", ARGV[2]) return 1 end\n'
 		+ OWNER_CHECK),
 	("a quorum of no is not a loss", 10, HOLD,
-		"else if (tally == RL_REFUSED && l->phase == RL_HELD)\n\t\trl_hold_lose(l, fx);\n\t", ""),
+		"else if (tally == RL_REFUSED && l->phase == RL_HELD)\n\t\trl_hold_lose(l, RL_COUNT_GONE, fx);\n\t", ""),
 	("an answer after the end revives the lock", 10, LOCK,
-		"if (l->phase == RL_HELD && e->now_ns >= l->valid_until_ns)\n\t\trl_hold_lose(l, fx);",
-		"if (l->phase == RL_HELD && e->now_ns >= l->valid_until_ns && !l->round.open)\n\t\trl_hold_lose(l, fx);"),
+		"if (l->phase == RL_HELD && e->now_ns >= l->valid_until_ns)\n\t\trl_hold_lose(l, RL_COUNT_EXPIRED, fx);",
+		"if (l->phase == RL_HELD && e->now_ns >= l->valid_until_ns && !l->round.open)\n\t\trl_hold_lose(l, RL_COUNT_EXPIRED, fx);"),
 	# ---- 11 ----
 	("option: max_extends", 11, "src/options.c", ".max_extends = o->max_extends,", ""),
 	("option: max_hold_ms", 11, "src/options.c", ".max_hold_ns = rl_time_ms(o->max_hold_ms),", ""),
@@ -235,7 +234,7 @@ ROWS = [
 		"if (l->phase == RL_HELD) {\n\t\tnext = rl_time_min(next, rl_time_min(l->valid_until_ns",
 		"if (l->phase == RL_HELD && !l->round.open) {\n\t\tnext = rl_time_min(next, rl_time_min(l->valid_until_ns"),
 	("expiry is not looked at", 14, LOCK,
-		"if (l->phase == RL_HELD && e->now_ns >= l->valid_until_ns)\n\t\trl_hold_lose(l, fx);", ""),
+		"if (l->phase == RL_HELD && e->now_ns >= l->valid_until_ns)\n\t\trl_hold_lose(l, RL_COUNT_EXPIRED, fx);", ""),
 	("held by the phase, not by the clock", 14, LOCK,
 		"return l->phase == RL_HELD && now_ns < l->valid_until_ns ? l->valid_until_ns : 0;",
 		"return l->phase == RL_HELD && now_ns > 0 ? l->valid_until_ns : 0;"),
@@ -251,7 +250,7 @@ ROWS = [
 	# ---- 16 ----
 	("script: PEXPIRE without the owner", 16, EXTEND, OWNER_CHECK, ""),
 	("script: PEXPIRE shortens", 16, EXTEND, "if left >= 0 and left < tonumber(ARGV[2]) then", "if left >= 0 then"),
-	("script: release without the owner", 16, "scripts/release.lua",
+	("script: release without the owner", 16, "ops/release.lua",
 		'if redis.call("get", KEYS[1]) == ARGV[1] then', 'if redis.call("exists", KEYS[1]) == 1 then'),
 	# ---- 17 ----
 	("a release leaves the lock held", 17, LOCK, "l->phase = RL_RELEASING;\n\tl->valid_until_ns = 0;\n", ""),

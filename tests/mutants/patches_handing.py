@@ -19,9 +19,9 @@ ROUND = "src/core/round.c"
 OPERATE = "src/operate.c"
 COHORT = "src/cohort.c"
 PASS = "src/core/pass.c"
-ENTER_LUA = "scripts/enter.lua"
-HAND_LUA = "scripts/hand.lua"
-LEAVE_LUA = "scripts/leave.lua"
+ENTER_LUA = "ops/enter.lua"
+HAND_LUA = "ops/hand.lua"
+LEAVE_LUA = "ops/leave.lua"
 YOUNG = "if age >= 0 and age <= 2000 and least <= tonumber(%s) then"
 
 HANDING_ROWS = [
@@ -54,7 +54,7 @@ HANDING_ROWS = [
 	("queue: ENTER shortens its own key", 44, ENTER_LUA, "if life >= 0 and life < tonumber(ARGV[2]) then", "if life >= 0 then"),
 	("what is declined need not be ours", 44, OPERATE, "if (!ours || is_in_use(c, token))", "if ((!ours && c == NULL) || is_in_use(c, token))"),
 	("what is declined may be held", 44, OPERATE, "if (!ours || is_in_use(c, token))", "if (!ours || (is_in_use(c, token) && c == NULL))"),
-	("a refusal of ENTER costs a vote", 44, "src/proto/ops.c", ".plainly = RL_OP_ACQUIRE,", ".plainly = RL_OP_NONE,"),
+	("a refusal of ENTER costs a vote", 44, "ops/enter.lua", "-- without rights: acquire\n", ""),
 	("a claim is made again after its release", 44, "src/net/submit.c",
 		"if (r->place.size > 0 || late ||", "if (r->place.size > 0 || (late && n == NULL) ||"),
 	("what has not answered is asked for again", 42, ENTER, " & ~l->unanswered;", ";"),

@@ -9,10 +9,10 @@ MANY_DEFECTS = {
 	52: "a handle that is entered again is held too long, or not at all",
 }
 
-TAKE_LUA = "scripts/parts/take.lua"
-LENGTHEN_LUA = "scripts/parts/lengthen.lua"
-RELEASE_LUA = "scripts/release_all.lua"
-LINE_UP_LUA = "scripts/parts/line_up.lua"
+TAKE_LUA = "ops/parts/take.lua"
+LENGTHEN_LUA = "ops/parts/lengthen.lua"
+RELEASE_LUA = "ops/release_all.lua"
+LINE_UP_LUA = "ops/parts/line_up.lua"
 MANY = "src/core/many.c"
 SUBMIT = "src/net/submit.c"
 LIFE = "src/life.c"

@@ -7,20 +7,17 @@ SETNX_DEFECTS = {
 }
 
 KINDS = "src/core/kinds.c"
-OPS = "src/proto/ops.c"
-CLAIM_LUA = "scripts/setnx.lua"
-EXTEND_LUA = "scripts/setnx_extend.lua"
-RELEASE_LUA = "scripts/setnx_release.lua"
-PART_LUA = "scripts/parts/setnx.lua"
+CLAIM_LUA = "ops/setnx.lua"
+EXTEND_LUA = "ops/setnx_extend.lua"
+RELEASE_LUA = "ops/setnx_release.lua"
+PART_LUA = "ops/parts/setnx.lua"
 
-# Up to the first blank line: in the library's table. Then in the scripts, which the simulator has in its own words.
+# Up to the first blank line: in the library's tables, and the signature of an operation. Then in the scripts.
 SETNX_ROWS = [
 	("setnx: a release looks for the token as the value", 57, KINDS,
 		"[REDLOCK_OP_RELEASE] = {RL_OP_SETNX_RELEASE, release,", "[REDLOCK_OP_RELEASE] = {RL_OP_RELEASE, release,"),
-	("setnx: a failed attempt gives back a plain lock", 57, OPS, ".undo = RL_OP_SETNX_RELEASE,", ".undo = RL_OP_RELEASE,"),
-	("setnx: a late claim is not feared", 57, OPS,
-		".undo = RL_OP_SETNX_RELEASE,\n                .ghost = RL_GHOST_ALWAYS,",
-		".undo = RL_OP_SETNX_RELEASE,\n                .ghost = RL_GHOST_NEVER,"),
+	("setnx: a failed attempt gives back a plain lock", 57, CLAIM_LUA, "undo by setnx_release", "undo by release"),
+	("setnx: a late claim is not feared", 57, CLAIM_LUA, "; harmful when late", ""),
 	("setnx: a failed attempt gives back only where it has proof", 57, KINDS,
 		".renews_early = true,\n            .give_back = from_all,", ".renews_early = true,\n            .give_back = where_proven,"),
 	("setnx: a failed attempt with an own value gives back everywhere", 57, KINDS,

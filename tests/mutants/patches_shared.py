@@ -9,11 +9,11 @@ SHARED_DEFECTS = {
 }
 
 SHARE = "src/core/share.c"
-SHARE_LUA = "scripts/parts/share.lua"
-EXTEND_LUA = "scripts/parts/share_extend.lua"
-RELEASE_LUA = "scripts/share_release.lua"
-UPGRADE_LUA = "scripts/parts/upgradable.lua"
-READERS_LUA = "scripts/parts/readers.lua"
+SHARE_LUA = "ops/parts/share.lua"
+EXTEND_LUA = "ops/parts/share_extend.lua"
+RELEASE_LUA = "ops/share_release.lua"
+UPGRADE_LUA = "ops/parts/upgradable.lua"
+READERS_LUA = "ops/parts/readers.lua"
 
 SHARED_ROWS = [
 	("shared: a set of somebody else is joined", 55, SHARE_LUA, "if math.abs(moment + left - top) > 1000 then top = nil end", ""),

@@ -7,11 +7,11 @@ SLOTS_DEFECTS = {
 }
 
 CORE = "src/core/slots.c"
-SLOT_LUA = "scripts/slot.lua"
-COUNT_LUA = "scripts/parts/slots.lua"
-BESIDE_LUA = "scripts/parts/beside.lua"
-ENTER_LUA = "scripts/slot_enter.lua"
-RELEASE_LUA = "scripts/slot_release.lua"
+SLOT_LUA = "ops/slot.lua"
+COUNT_LUA = "ops/parts/slots.lua"
+BESIDE_LUA = "ops/parts/beside.lua"
+ENTER_LUA = "ops/slot_enter.lua"
+RELEASE_LUA = "ops/slot_release.lua"
 
 SLOTS_ROWS = [
 	("slots: a yes for any slot counts", 18, CORE, "\t\tc.yes = count(l, leading(l));\n", "\t\t(void)count;\n"),

@@ -111,7 +111,7 @@ class Tree:
 def sources_hash(path):
 	"""Of what is mutated: results count for these sources only."""
 	digest = hashlib.sha256()
-	for folder in ("src", "scripts", "include"):
+	for folder in ("src", "ops", "include"):
 		for dir_path, dirs, names in os.walk(os.path.join(path, folder)):
 			dirs.sort()
 			for name in sorted(names):

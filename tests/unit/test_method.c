@@ -34,7 +34,7 @@ TEST(scripts)
 {
 	struct rl_methods m = {0};
 	expect(&m, RL_FORM_TEXT, RL_FORM_TEXT, RL_FORM_TEXT);
-	m.knows = UINT64_C(1) << RL_SCRIPT_RELEASE | UINT64_C(1) << RL_SCRIPT_INSPECT;
+	m.knows = UINT64_C(1) << RL_SCRIPT_RELEASE | UINT64_C(1) << RL_SCRIPT_QUERY;
 	expect(&m, RL_FORM_SHA, RL_FORM_TEXT, RL_FORM_SHA);
 	struct rl_request own = release;
 	own.own_value = true;

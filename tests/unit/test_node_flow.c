@@ -12,7 +12,7 @@
 TEST(pipelined_in_order)
 {
 	own_scene *s = scene_begin_connected(9, "acquire 1 #1; extend 1 #2; query 1 #3; release 1 #4");
-	expect_heard(s, "SET job token1 NX PX 30000\nEVAL extend 1 job token1 30000\nEVAL inspect 1 job\n"
+	expect_heard(s, "SET job token1 NX PX 30000\nEVAL extend 1 job token1 30000\nEVAL query 1 job\n"
 	                "EVAL release 1 job token1\n");
 	scene_say(s, "+OK\r\n:1\r\n*4\r\n$6\r\nstring\r\n:5\r\n:1\r\n$1\r\nx\r\n:0\r\n");
 	expect_answers(s, "acquire #1 YES\nextend #2 YES\nquery #3 YES\nrelease #4 NO\n");

@@ -311,7 +311,7 @@ TEST(another_server)
 	expect_answers(s, "release #2 UNSENT\n");
 	scene_submit(s, REDLOCK_OP_QUERY, 1, 3);
 	scene_reply(s, "", ":8\r\n$47\r\nrun_id:0000000000000000000000000000000000000008\r\n" NO_NATIVE);
-	expect_heard(s, "EVAL vacate 2 job {job}:redlock:queue token1\nEVAL inspect 1 job\n");
+	expect_heard(s, "EVAL vacate 2 job {job}:redlock:queue token1\nEVAL query 1 job\n");
 }
 
 /* A new login waits for the second step: its user may lack MULTI. No other begins meanwhile. */

@@ -72,7 +72,7 @@ TEST(scripts_of_operations)
 	assert_int_equal(rl_ops[REDLOCK_OP_NONE].script, RL_SCRIPT_COUNT);
 	assert_int_equal(rl_ops[REDLOCK_OP_RELEASE].script, RL_SCRIPT_RELEASE);
 	assert_int_equal(rl_ops[REDLOCK_OP_EXTEND].script, RL_SCRIPT_EXTEND);
-	assert_int_equal(rl_ops[REDLOCK_OP_QUERY].script, RL_SCRIPT_INSPECT);
+	assert_int_equal(rl_ops[REDLOCK_OP_QUERY].script, RL_SCRIPT_QUERY);
 	for (unsigned i = 0; i < RL_SCRIPT_COUNT; i++)
 		assert_int_equal(rl_scripts[i].length, strlen(rl_scripts[i].text));
 }
@@ -257,11 +257,12 @@ TEST(names_that_are_reserved)
 	static const struct {
 		const char *name;
 		bool reserved;
-	} names[] = {{"{a}:redlock:queue", true},    {"a:redlock:offers", true},     {"{a}:redlock:fence", true},
-	             {"{a}:redlock:setnx", true},    {"{a}:redlock:slots", true},    {"{a}:redlock:slot:1", true},
-	             {":redlock:slot:123456", true}, {"redlock:set", true},          {"{a}:redlock:slot:", false},
-	             {"{a}:redlock:slot", false},    {"redlock:queue", false},       {"a:redlock:set", false},
-	             {"{a}:redlock:queue ", false},  {"{a}:redlock:slot:1x", false}, {"redlock:sets", false}};
+	} names[] = {{"{a}:redlock:queue", true},  {"a:redlock:offers", true},     {"{a}:redlock:fence", true},
+	             {"{a}:redlock:setnx", true},  {"{a}:redlock:slots", true},    {"{a}:redlock:last", true},
+	             {"{a}:redlock:slot:1", true}, {":redlock:slot:123456", true}, {"redlock:set", true},
+	             {"{a}:redlock:slot:", false}, {"{a}:redlock:slot", false},    {"redlock:queue", false},
+	             {"a:redlock:set", false},     {"{a}:redlock:queue ", false},  {"{a}:redlock:slot:1x", false},
+	             {"redlock:sets", false}};
 	for (unsigned i = 0; i < COUNT(names); i++)
 		for (size_t cut = 0; cut <= strlen(names[i].name); cut++) {
 			struct rl_slice prefix = {names[i].name, cut}, name = slice(names[i].name + cut);
@@ -361,7 +362,7 @@ TEST(digests_are_what_the_server_says)
 static void expect_inspect(const char *key, const char *want)
 {
 	struct raw_reply reply;
-	server_ask(&servers.server[0], &reply, "EVAL", rl_scripts[RL_SCRIPT_INSPECT].text, "1", key, NULL);
+	server_ask(&servers.server[0], &reply, "EVAL", rl_scripts[RL_SCRIPT_QUERY].text, "1", key, NULL);
 	assert_int_equal(reply.type, '*');
 	assert_string_equal(reply.text, want);
 }
@@ -381,7 +382,7 @@ TEST(inspect)
 	memset(long_value, 'v', sizeof long_value - 1);
 	long_value[sizeof long_value - 1] = '\0';
 	server_must(s, "OK", "SET", "long", long_value, NULL);
-	server_ask(s, &reply, "EVAL", rl_scripts[RL_SCRIPT_INSPECT].text, "1", "long", NULL);
+	server_ask(s, &reply, "EVAL", rl_scripts[RL_SCRIPT_QUERY].text, "1", "long", NULL);
 	assert_int_equal(strlen(reply.text), strlen("string\n-1\n2000\n") + 1024);
 }
 
@@ -398,7 +399,7 @@ TEST(inspect_a_sparse_hash)
 		char key[16];
 		snprintf(key, sizeof key, "sparse%u", i);
 		server_must(s, "428", "EVAL", fill, "1", key, NULL);
-		server_ask(s, &reply, "EVAL", rl_scripts[RL_SCRIPT_INSPECT].text, "1", key, NULL);
+		server_ask(s, &reply, "EVAL", rl_scripts[RL_SCRIPT_QUERY].text, "1", key, NULL);
 		if (reply.type != '*' || strstr(reply.text, key) == NULL)
 			fail_msg("%s", reply.text);
 		server_must(s, "1", "DEL", key, NULL);

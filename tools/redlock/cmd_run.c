@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "cmd.h"
+#include "marker.h"
 #include "message.h"
 #include "run/reenter.h"
 #include "run/run.h"
@@ -17,6 +18,12 @@
 static const struct option_spec lock_specs[] = {
     {0, "min-hold", "TIME", OPTION_DURATION, FIELD(min_hold_ms), 0, REDLOCK_MAX_TTL_MS,
      "hold the lock at least this long, also after the command's end (0)"},
+    {0, "once-per", "TIME", OPTION_DURATION, FIELD(once_per_ms), 1000, MARKER_KEEP_MAX_MS,
+     "run nothing if the job began less than TIME ago, on whichever host; exit code 0"},
+    {0, "retry-failed", NULL, OPTION_FLAG, FIELD(retry_failed), 0, 0,
+     "with --once-per: a run that ended with another code than 0 does not count"},
+    {0, "remember", "TIME", OPTION_DURATION, FIELD(remember_ms), 1000, MARKER_KEEP_MAX_MS,
+     "so long `redlock last` can tell of this run (30d with --once-per, else not at all)"},
     {0, "max-hold", "TIME", OPTION_DURATION, FIELD(max_hold_ms), 1, REDLOCK_MAX_TTL_MS,
      "stop the command after this time: TERM, then KILL; exit code 124 (no limit)"},
 };
@@ -30,6 +37,8 @@ static const struct option_spec command_specs[] = {
      "without a terminal too, leave the command in redlock's process group"},
     {0, "report-fd", "N", OPTION_NUMBER, FIELD(report_fd), 3, 1048575,
      "write one JSON object to this descriptor at the end"},
+    {0, "metrics-textfile", "FILE", OPTION_TEXT, FIELD(metrics_file), 1, 0,
+     "replace this file at the end, for node_exporter: NAME.prom"},
 };
 static const struct option_group command_options = {"Command", command_specs,
                                                     sizeof command_specs / sizeof command_specs[0]};
@@ -92,6 +101,14 @@ static bool holds_fit(const struct settings *settings)
 	return fit;
 }
 
+static bool marks_fit(const struct settings *settings)
+{
+	bool fit = !settings->retry_failed || settings->once_per_ms > 0;
+	if (!fit)
+		complain("%s: --retry-failed is for --once-per", title);
+	return fit;
+}
+
 static int run(const struct settings *settings, int argc, char **argv)
 {
 	/* -E 0: busy is as good as done, and nothing to speak of. */
@@ -105,7 +122,8 @@ static int run(const struct settings *settings, int argc, char **argv)
 	                          .not_found_code = EXIT_NOT_FOUND,
 	                          .cannot_execute_code = EXIT_CANNOT_EXECUTE};
 	order.argv = read_command(argc, argv, shell);
-	if (order.argv == NULL || !read_report_fd(settings, &order.report_fd) || !holds_fit(settings))
+	if (order.argv == NULL || !read_report_fd(settings, &order.report_fd) || !holds_fit(settings) ||
+	    !marks_fit(settings))
 		return EXIT_USAGE;
 	int code;
 	if (settings->reentrant && !reenter(settings, &order, &code))

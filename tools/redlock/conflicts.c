@@ -10,14 +10,34 @@
 #include "message.h"
 #include "printable.h"
 
-enum trait { COMPAT, FENCE, GUARD, NAMES, OWNER, REENTRANT, SETNX, SETNX_SAFE, SHARED, SLOTS, TOKEN, TRAITS };
+enum trait {
+	COMPAT,
+	FENCE,
+	GUARD,
+	MARK,
+	NAMES,
+	OWNER,
+	REENTRANT,
+	SETNX,
+	SETNX_SAFE,
+	SHARED,
+	SLOTS,
+	TOKEN,
+	TRAITS
+};
 
 static const char *const words[TRAITS] = {
-    [NAMES] = "--also",         [COMPAT] = "--compat",
-    [FENCE] = "--fence",        [GUARD] = "--guard=require",
-    [OWNER] = "--owner",        [REENTRANT] = "--reentrant",
-    [SETNX] = "--compat setnx", [SETNX_SAFE] = "--compat setnx-safe",
-    [SHARED] = "--shared",      [SLOTS] = "--slots",
+    [NAMES] = "--also",
+    [COMPAT] = "--compat",
+    [FENCE] = "--fence",
+    [GUARD] = "--guard=require",
+    [MARK] = "--once-per or --remember",
+    [OWNER] = "--owner",
+    [REENTRANT] = "--reentrant",
+    [SETNX] = "--compat setnx",
+    [SETNX_SAFE] = "--compat setnx-safe",
+    [SHARED] = "--shared",
+    [SLOTS] = "--slots",
     [TOKEN] = "--token",
 };
 
@@ -31,6 +51,9 @@ static const struct {
         {SHARED, FENCE, "holders of a shared lock have no order"},
     {SLOTS, TOKEN, "it would not be known which slot has the token"},
     {REENTRANT, SLOTS, "the slot of the run above is not known"},
+    {MARK, SHARED, "several holders would write one marker"},
+    {MARK, SLOTS, "several holders would write one marker"},
+    {MARK, REENTRANT, "the run above holds the lock, and its marker is that of the job"},
     {SETNX_SAFE, OWNER, "with a label the token would be no number"},
 };
 
@@ -46,6 +69,7 @@ static bool is_typed(const struct settings *settings, size_t field)
 bool conflicts_of_options(const struct settings *settings, const char *title)
 {
 	const bool given[TRAITS] = {
+	    [MARK] = settings->once_per_ms > 0 || settings->remember_ms > 0,
 	    [NAMES] = settings->also.count > 0,
 	    [COMPAT] = settings->compat != REDLOCK_COMPAT_OFF,
 	    [FENCE] = settings->fence,

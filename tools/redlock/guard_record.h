@@ -45,7 +45,7 @@ enum guard_field {
 #undef GUARD_FIELD_ENUM
 	    GUARD_FIELDS
 };
-/* The first ones, up to `done`, are what a change quotes: scripts/operator/change.lua. */
+/* The first ones, up to `done`, are what a change quotes: ops/operator/change.lua. */
 enum { GUARD_QUOTED = GUARD_DONE + 1 };
 
 /* X(NAME, word). Two of them are of the node's process: whether it has forgotten what it had. */

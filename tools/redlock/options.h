@@ -63,7 +63,13 @@ struct settings {
 	uint64_t min_hold_ms;
 	uint64_t max_hold_ms; /* 0: no limit */
 	uint64_t report_fd;   /* 0: none */
-	uint64_t on_loss;     /* ON_LOSS_ */
+	uint64_t remember_ms; /* 0: no marker, unless there is a period */
+	uint64_t once_per_ms; /* 0: as often as it is called */
+	bool retry_failed;
+	uint64_t within_ms; /* last; 0: whenever it was */
+	bool succeeded;
+	const char *metrics_file; /* NULL: none */
+	uint64_t on_loss;         /* ON_LOSS_ */
 	bool foreground;
 	bool shared;              /* or rflock -s */
 	bool unlock;              /* rflock -u */

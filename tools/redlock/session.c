@@ -15,6 +15,7 @@
 #include "conflicts.h"
 #include "exit_codes.h"
 #include "holder.h"
+#include "host.h"
 #include "message.h"
 #include "nodes.h"
 #include "outcome.h"
@@ -37,13 +38,7 @@ static void print_trace(void *user, const char *line)
 static void default_owner(char *buffer, size_t size)
 {
 	char host[REDLOCK_MAX_OWNER - 24];
-	if (gethostname(host, sizeof host) < 0)
-		snprintf(host, sizeof host, "unknown");
-	host[sizeof host - 1] = '\0';
-	for (char *c = host; *c; c++)
-		if (strchr("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._:@/+-", *c) == NULL)
-			*c = '-';
-	snprintf(buffer, size, "%s:%ld", host, (long)getpid());
+	snprintf(buffer, size, "%s:%ld", host_name(host, sizeof host), (long)getpid());
 }
 
 static void fill_times(struct redlock_options *options, const struct settings *settings)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* One script writes all of it: scripts/operator/change.lua. It quotes what was read, the run_id with it, and
+/* One script writes all of it: ops/operator/change.lua. It quotes what was read, the run_id with it, and
  * a time on the node's own clock, so that a write which comes late, or to a node that has forgotten, does
  * nothing. In values `@` in front stands for the run_id. */
 #include <stdlib.h>

@@ -67,6 +67,10 @@ static int code_of(struct run *run, enum run_code code)
 	switch (code) {
 	case RUN_CODE_KEEP:
 		break;
+	case RUN_CODE_SKIPPED:
+		return EXIT_OK;
+	case RUN_CODE_NO_QUORUM:
+		return run->order->no_quorum_code;
 	case RUN_CODE_OF_REFUSAL:
 		return refusal_code(run);
 	case RUN_CODE_OF_SIGNAL:

@@ -55,8 +55,10 @@ static void take_news(struct run *run, struct run_share *share)
 		run->exited_ns = clock_ns();
 		run_apply(run, RUN_ON_CHILD_EXITED);
 	}
-	if (is_news(all_gone, &run->all_gone))
+	if (is_news(all_gone, &run->all_gone)) {
+		mark_end(run);
 		run_apply(run, RUN_ON_ALL_GONE);
+	}
 	/* At last: this process may stop here, and then what it has read is old. */
 	if (stopped_by != 0 && !run->exited) {
 		run->stop_signal = stopped_by;
@@ -91,6 +93,7 @@ void run_finish_off(struct run *run)
 			run->guard.pid = 0;
 	if (pid < 0 && errno == ECHILD && !run->all_gone) {
 		run->all_gone = true;
+		mark_end(run);
 		run_apply(run, RUN_ON_ALL_GONE);
 	}
 }
@@ -109,6 +112,14 @@ static enum run_event lock_event(const struct redlock_event *event)
 	return event->result == REDLOCK_E_GONE ? RUN_ON_RELEASE_GONE : RUN_ON_RELEASED;
 }
 
+/* The command may start, unless --once-per has something against it. */
+static void take_lock(struct run *run)
+{
+	static const enum run_event events[] = {
+	    [MARK_GO] = RUN_ON_GRANTED, [MARK_SKIP] = RUN_ON_SKIPPED, [MARK_FAIL] = RUN_ON_UNMARKED};
+	run_apply(run, events[mark_begin(run)]);
+}
+
 /* The command must not begin under a lock that cannot be renewed. The lock is released again as far as
  * possible. */
 static void take_rights(struct run *run, int result)
@@ -123,7 +134,10 @@ static void take_rights(struct run *run, int result)
 			(void)redlock_cancel(run->lock);
 		run_apply(run, RUN_ON_REFUSED);
 	} else if (granted) {
-		run_apply(run, redlock_deadline_ns(run->lock) > 0 ? RUN_ON_GRANTED : RUN_ON_TOO_LATE);
+		if (redlock_deadline_ns(run->lock) > 0)
+			take_lock(run);
+		else
+			run_apply(run, RUN_ON_TOO_LATE);
 	}
 }
 
@@ -151,7 +165,7 @@ static void take_grant(struct run *run)
 		run->result = redlock_start_release(run->lock); /* as far as that goes */
 		client_failed(run, REDLOCK_E_NOMEM);
 	} else if (wait == RIGHTS_GO) {
-		run_apply(run, RUN_ON_GRANTED);
+		take_lock(run);
 	}
 }
 

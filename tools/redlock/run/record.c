@@ -58,6 +58,8 @@ static void write_object(FILE *out, const struct run *run, const struct report *
 	json_init(&json, out);
 	report_json_begin(report, &json);
 	report_json_names(report, run->settings, &json);
+	if (run->settings->once_per_ms > 0)
+		json_bool(&json, "skipped", run->skipped);
 	json_bool(&json, "acquired", run->acquired_ns != 0);
 	json_number(&json, "exit_code", run->code);
 	json_command(&json, run);

@@ -9,6 +9,7 @@
 #include "../session.h"
 #include "guard.h"
 #include "inbox.h"
+#include "mark.h"
 #include "password.h"
 #include "rights.h"
 #include "rules.h"
@@ -39,6 +40,7 @@ struct run {
 	redlock_lock *lock;
 	struct waiting waiting;
 	struct rights rights;
+	struct mark mark; /* of --once-per and --remember */
 	struct inbox inbox;
 	struct guard guard;
 	struct clock_alarm alarm;
@@ -67,6 +69,7 @@ struct run {
 	bool late;           /* a renewal was late, and not made up for */
 	bool grant_waits;    /* the lock is held, whether it could be renewed is not known yet */
 	bool self_wait;      /* it would have waited for itself */
+	bool skipped;        /* --once-per: the job ran within the period */
 	bool capped;         /* --max-hold was reached */
 	bool ended_before;   /* all processes had, when the loss was known */
 	bool unseen;         /* processes of the command are there that /proc does not show */

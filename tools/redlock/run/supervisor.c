@@ -16,6 +16,7 @@
 #include "../outcome.h"
 #include "../signals.h"
 #include "../streams.h"
+#include "metrics.h"
 #include "run.h"
 
 enum {
@@ -249,6 +250,15 @@ static int await_guard(struct run *run)
 	return error != 0 ? cannot_start() : EXIT_OK;
 }
 
+static int look_for_mark(struct run *run)
+{
+	if (!mark_look(run))
+		return cannot_start();
+	if (run->skipped)
+		run->state = RUN_ENDED;
+	return EXIT_OK;
+}
+
 static int begin(struct run *run)
 {
 	run->has_terminal = has_terminal();
@@ -263,12 +273,16 @@ static int begin(struct run *run)
 		code = make_lock(run);
 	if (code == EXIT_OK)
 		code = await_guard(run);
+	if (code == EXIT_OK)
+		code = look_for_mark(run);
 	if (code == EXIT_OK && rights_init(&run->rights, &run->session))
 		code = rights_prepare(&run->rights, &run->session, run->order->name);
 	if (code != EXIT_OK)
 		return code;
 	streams_drop(STDOUT_FILENO); /* the command's, not ours; the guard keeps them for it */
 	wait_view_begin(&run->waiting.view, run->settings, run->order->name);
+	if (run->skipped)
+		return EXIT_OK;
 	run->result = redlock_start_acquire(run->lock);
 	if (run->result == 0 && run->rights.named)
 		(void)rights_ask(&run->rights, &run->session, run->order->name); /* else it is asked later */
@@ -279,6 +293,7 @@ static void close_all(struct run *run)
 {
 	waiting_end(&run->waiting);
 	rights_end(&run->rights);
+	mark_close(run);
 	redlock_lock_free(run->lock);
 	session_close(&run->session);
 	if (run->alarm.fd >= 0)
@@ -301,6 +316,8 @@ static void end(struct run *run)
 			report_collect(run->report, "run", run->order->name, run->result, &run->session, run->lock);
 		record_write(run, run->report);
 	}
+	if (run->settings->metrics_file != NULL)
+		metrics_write(run, run->settings->metrics_file);
 	/* When the servers have nothing to be told any more, the kernel is quicker: servers that hear of the end
 	 * of a connection take the processor while this process is still here (15 us). */
 	if (!settled)

@@ -217,6 +217,10 @@ void tell_event(const struct run *run, enum run_event event)
 	case RUN_ON_LATE:
 		tell_late(run, name);
 		break;
+	case RUN_ON_UNMARKED:
+		say_now(run->settings, "not started: too few nodes told or took the marker %s: %s",
+		        run->mark.nodes.key, run->mark.nodes.why);
+		break;
 	case RUN_ON_TOO_LATE:
 		notify_status("STOPPING=1", "'%s' ended before the command was started", name);
 		say_now(run->settings, "the lock '%s' had no time left: the command was not started", name);

@@ -26,6 +26,8 @@
 
 #define RUN_EVENT_MAP(X)                                                                                     \
 	X(GRANTED, "granted", "the lock was acquired")                                                           \
+	X(SKIPPED, "ran already", "the lock was acquired, but the job ran within --once-per")                    \
+	X(UNMARKED, "mark failed", "the lock was acquired, but too few nodes told or took the marker")           \
 	X(REFUSED, "refused", "busy, no quorum, a server that refuses, or cancelled")                            \
 	X(END_SIGNAL, "TERM INT HUP QUIT", "sent to redlock by a process")                                       \
 	X(PASS_SIGNAL, "USR1 USR2 WINCH CONT", "sent to redlock by a process")                                   \
@@ -62,6 +64,8 @@
 /* Where the exit code comes from. */
 #define RUN_CODE_MAP(X)                                                                                      \
 	X(KEEP, "")                                                                                              \
+	X(SKIPPED, "0")                                                                                          \
+	X(NO_QUORUM, "69")                                                                                       \
 	X(OF_REFUSAL, "69 75 76 77 78")                                                                          \
 	X(OF_SIGNAL, "128+n")                                                                                    \
 	X(OF_COMMAND, "the command's")                                                                           \

@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: MIT
+
+// Package redlock locks names over independent Redis or Valkey servers. It is libredlock, the C library, with the
+// idioms of Go; all that is decided about locks is decided there.
+//
+//	client, err := redlock.Open(redlock.Config{URLs: []string{"redis://10.0.0.1", "redis://10.0.0.2", "redis://10.0.0.3"}})
+//	lock, err := client.NewLock(redlock.Options{TTL: 30 * time.Second, Renew: 10 * time.Second}, "nightly")
+//	ctx, err := lock.Lock(ctx)   // ctx ends when the lock is lost
+//	if err == nil {
+//		defer lock.Unlock()
+//		backup(ctx)
+//	}
+package redlock
+
+/*
+#cgo LDFLAGS: -lredlock
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <fcntl.h>
+#include <redlock/redlock.h>
+
+static const char *rlgo_built(void) { return REDLOCK_VERSION; }
+
+static int rlgo_fits(void)
+{
+	return redlock_constant("sizeof redlock_options") >= sizeof(struct redlock_options) &&
+	       redlock_constant("sizeof redlock_lock_options") >= sizeof(struct redlock_lock_options) &&
+	       redlock_constant("sizeof redlock_event") >= sizeof(struct redlock_event) &&
+	       redlock_constant("sizeof redlock_vote") >= sizeof(struct redlock_vote);
+}
+
+// A descriptor of the client's own loop that Go may wait for and close; -1: none.
+static int rlgo_descriptor(redlock_client *client)
+{
+	int fd = redlock_fd(client);
+	fd = fd < 0 ? fd : fcntl(fd, F_DUPFD_CLOEXEC, 0);
+	if (fd >= 0)
+		fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
+	return fd;
+}
+
+static int rlgo_readable(int fd)
+{
+	struct pollfd p = {.fd = fd, .events = POLLIN};
+	return poll(&p, 1, 0) > 0;
+}
+*/
+import "C"
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"sync"
+	"time"
+	"unsafe"
+)
+
+// Config says which nodes a client has, and how it reaches them.
+type Config struct {
+	URLs          []string          // the nodes; nil: those of redlock.conf or REDLOCK_URLS, as the redlock command has them
+	Cluster, File string            // without URLs: a section of the configuration, and the only file to read
+	Options       map[string]string // further options, by their names in redlock_config(3): "node-timeout": "200ms"
+}
+
+// Client has connections to all nodes. Any number of goroutines may use it. One goroutine of its own receives.
+type Client struct {
+	mu     sync.Mutex
+	native *C.redlock_client
+	event  *C.struct_redlock_event
+	locks  map[uintptr]*Lock
+	last   uintptr
+	ready  *os.File
+	done   chan struct{} // closed when the goroutine that receives has ended
+}
+
+const textSize = 1024
+
+func checkLibrary() error {
+	loaded, built := C.GoString(C.redlock_version()), C.GoString(C.rlgo_built())
+	minor := func(version string) string { return version[:strings.LastIndex(version, ".")] }
+	if C.rlgo_fits() == 0 || minor(loaded) != minor(built) {
+		return fmt.Errorf("redlock: the program was compiled for redlock %s, but libredlock %s is loaded: "+
+			"install that version, or build the program again", built, loaded)
+	}
+	return nil
+}
+
+// Open opens a client, which connects in the background. A wrong option is named in the error.
+func Open(config Config) (*Client, error) {
+	if err := checkLibrary(); err != nil {
+		return nil, err
+	}
+	options := (*C.struct_redlock_options)(C.calloc(1, C.sizeof_struct_redlock_options))
+	why := (*C.char)(C.calloc(1, textSize))
+	defer C.free(unsafe.Pointer(options))
+	defer C.free(unsafe.Pointer(why))
+	C.redlock_options_init_sized(options, C.sizeof_struct_redlock_options)
+	C.redlock_options_set_error_text(options, why, textSize)
+	defer C.redlock_options_clear(options)
+	if code := configure(options, config); code < 0 {
+		return nil, newError(code, C.GoString(why))
+	}
+	c := &Client{locks: map[uintptr]*Lock{}, done: make(chan struct{})}
+	if code := C.redlock_open(options, &c.native); code < 0 {
+		return nil, newError(code, C.GoString(why))
+	}
+	c.event = (*C.struct_redlock_event)(C.calloc(1, C.sizeof_struct_redlock_event))
+	c.event.size = C.sizeof_struct_redlock_event
+	fd := C.rlgo_descriptor(c.native)
+	if fd < 0 {
+		close(c.done)
+		c.end()
+		return nil, newError(C.REDLOCK_E_SYSTEM, "")
+	}
+	c.ready = os.NewFile(uintptr(fd), "redlock")
+	go c.receive(c.ready, fd)
+	return c, nil
+}
+
+func configure(options *C.struct_redlock_options, config Config) C.int {
+	text := func(s string) *C.char {
+		if s == "" {
+			return nil
+		}
+		return C.CString(s)
+	}
+	if config.URLs == nil {
+		cluster, file := text(config.Cluster), text(config.File)
+		defer C.free(unsafe.Pointer(cluster))
+		defer C.free(unsafe.Pointer(file))
+		if code := C.redlock_options_load(options, cluster, file); code < 0 {
+			return code
+		}
+	}
+	settings := [][2]string{}
+	if config.URLs != nil {
+		settings = append(settings, [2]string{"url", strings.Join(config.URLs, ",")})
+	}
+	for name, value := range config.Options {
+		settings = append(settings, [2]string{name, value})
+	}
+	for _, s := range settings {
+		name, value := C.CString(s[0]), C.CString(s[1])
+		code := C.redlock_options_set(options, name, value)
+		C.free(unsafe.Pointer(name))
+		C.free(unsafe.Pointer(value))
+		if code < 0 {
+			return code
+		}
+	}
+	return 0
+}
+
+// receive drives the client whenever its descriptor is readable. Go's poller tells of a change once, so all that is
+// there is taken before the next wait.
+func (c *Client) receive(ready *os.File, fd C.int) {
+	defer close(c.done)
+	raw, err := ready.SyscallConn()
+	if err != nil {
+		return
+	}
+	_ = raw.Read(func(uintptr) bool {
+		for more := true; more; {
+			c.drive()
+			more = C.rlgo_readable(fd) != 0
+		}
+		return false
+	})
+}
+
+// drive sends and receives what there is, and passes events on to their locks.
+func (c *Client) drive() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.native == nil {
+		return
+	}
+	C.redlock_process(c.native)
+	for C.redlock_next(c.native, c.event) == 1 {
+		if lock := c.locks[uintptr(c.event.user)]; lock != nil {
+			lock.hear(c.event)
+		}
+	}
+}
+
+// Close releases the locks that are held, waits for that up to a second, and ends all calls with State.
+func (c *Client) Close() error {
+	c.mu.Lock()
+	ready := c.ready
+	c.ready = nil
+	c.mu.Unlock()
+	if ready == nil {
+		return newError(C.REDLOCK_E_STATE, "the client was closed")
+	}
+	_ = ready.Close()
+	<-c.done
+	c.end()
+	return nil
+}
+
+func (c *Client) end() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, lock := range c.locks {
+		lock.drop(newError(C.REDLOCK_E_STATE, "the client was closed"))
+	}
+	C.redlock_drain(c.native, C.uint64_t(time.Second/time.Millisecond))
+	C.redlock_close(c.native)
+	C.free(unsafe.Pointer(c.event))
+	c.native = nil
+}

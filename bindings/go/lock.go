@@ -1,0 +1,412 @@
+// SPDX-License-Identifier: MIT
+
+package redlock
+
+/*
+#include <stdlib.h>
+#include <redlock/redlock.h>
+
+// Go has no pointer that is a number.
+static void rlgo_set_user(struct redlock_lock_options *options, uintptr_t number)
+{
+	options->user = (void *)number;
+}
+*/
+import "C"
+
+import (
+	"context"
+	"math"
+	"sync"
+	"time"
+	"unsafe"
+)
+
+// Options of a lock. A field that is zero has the value of the client's configuration, or the library's default.
+type Options struct {
+	TTL       time.Duration // how long a lock lasts that is not extended
+	Renew     time.Duration // extends it in the background, this long after each grant
+	Danger    time.Duration // calls OnDanger this long before the validity ends
+	MaxHold   time.Duration // no extension goes beyond this
+	Shared    bool          // any number of shared holders, or one that is exclusive
+	Slots     int           // so many holders, each with a number
+	Fence     bool          // each holder has a higher number than those before: Lock.Fence (guarded sets)
+	Reentrant bool          // Lock on a lock that is held counts up
+	Token     []byte        // a value of the caller's own: tokens.h says what it must be
+	OnLost    func()        // called in a goroutine of its own when the lock is lost
+	OnDanger  func()
+}
+
+// Lock is one claimant of a name, or of several. One goroutine at a time uses it, but for Remaining and Cancel, which
+// any goroutine may call. Goroutines that share a lock use Locker.
+type Lock struct {
+	client *Client
+	native *C.redlock_lock
+	number uintptr
+	opts   Options
+	result chan C.int  // of the operation that runs; nil: none does
+	lose   func(error) // ends the context of the holder; nil: not held
+}
+
+func milliseconds(d time.Duration) C.uint64_t {
+	if d < 0 || d == math.MaxInt64 {
+		return C.uint64_t(C.REDLOCK_FOREVER)
+	}
+	return C.uint64_t((d + time.Millisecond - 1) / time.Millisecond)
+}
+
+func flag(set bool) C.int {
+	if set {
+		return 1
+	}
+	return 0
+}
+
+func (o *Options) write(native *C.struct_redlock_lock_options, number uintptr) {
+	for _, d := range []struct {
+		value time.Duration
+		to    *C.uint64_t
+	}{{o.TTL, &native.ttl_ms}, {o.Renew, &native.renew_ms}, {o.Danger, &native.danger_ms}, {o.MaxHold, &native.max_hold_ms}} {
+		if d.value != 0 {
+			*d.to = milliseconds(d.value)
+		}
+	}
+	if o.Shared {
+		native.mode = C.REDLOCK_SHARED
+	}
+	if o.Slots != 0 {
+		native.slots = C.uint32_t(o.Slots)
+	}
+	native.fence |= flag(o.Fence)
+	native.reentrant |= flag(o.Reentrant)
+	if len(o.Token) > 0 {
+		native.token, native.token_len = C.CBytes(o.Token), C.size_t(len(o.Token))
+	}
+	C.rlgo_set_user(native, C.uintptr_t(number))
+}
+
+// NewLock makes a lock of a name, or of several names that are held all or none. Nothing is sent. Close it when it is
+// no longer needed; the client's Close does so, too.
+func (c *Client) NewLock(options Options, names ...string) (*Lock, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.native == nil || c.ready == nil {
+		return nil, newError(C.REDLOCK_E_STATE, "the client was closed")
+	}
+	native := (*C.struct_redlock_lock_options)(C.calloc(1, C.sizeof_struct_redlock_lock_options))
+	defer C.free(unsafe.Pointer(native))
+	native.size = C.sizeof_struct_redlock_lock_options
+	C.redlock_client_lock_options(c.native, native)
+	c.last++
+	lock := &Lock{client: c, number: c.last, opts: options}
+	options.write(native, lock.number)
+	defer C.free(unsafe.Pointer(native.token))
+	if code := lock.make(names, native); code < 0 {
+		text := (*C.char)(C.calloc(1, textSize))
+		defer C.free(unsafe.Pointer(text))
+		C.redlock_client_last_error(c.native, text, textSize)
+		return nil, newError(code, C.GoString(text))
+	}
+	c.locks[lock.number] = lock
+	return lock, nil
+}
+
+func (l *Lock) make(names []string, options *C.struct_redlock_lock_options) C.int {
+	list := (*[1 << 20]C.struct_redlock_name)(C.calloc(C.size_t(len(names)+1), C.sizeof_struct_redlock_name))
+	defer C.free(unsafe.Pointer(list))
+	for i, name := range names {
+		list[i].bytes, list[i].len = C.CBytes([]byte(name)), C.size_t(len(name))
+		defer C.free(list[i].bytes)
+	}
+	if len(names) == 1 {
+		return C.redlock_lock_new_bytes(l.client.native, list[0].bytes, list[0].len, options, &l.native)
+	}
+	return C.redlock_lock_new_many_bytes(l.client.native, &list[0], C.size_t(len(names)), options, &l.native)
+}
+
+// ---- events ----
+
+// hear takes an event of this lock; the client is locked.
+func (l *Lock) hear(event *C.struct_redlock_event) {
+	switch event.kind {
+	case C.REDLOCK_EVENT_DONE:
+		if l.result != nil {
+			l.result <- event.result
+			l.result = nil
+		}
+	case C.REDLOCK_EVENT_LOST:
+		l.let(Lost)
+		if l.opts.OnLost != nil {
+			go l.opts.OnLost()
+		}
+	case C.REDLOCK_EVENT_DANGER:
+		if l.opts.OnDanger != nil {
+			go l.opts.OnDanger()
+		}
+	}
+}
+
+// let ends the context of the holder; the client is locked.
+func (l *Lock) let(cause error) {
+	if l.lose != nil {
+		l.lose(cause)
+		l.lose = nil
+	}
+}
+
+// drop ends the lock; the client is locked.
+func (l *Lock) drop(cause error) {
+	l.let(cause)
+	if l.result != nil {
+		l.result <- C.REDLOCK_E_STATE
+		l.result = nil
+	}
+	C.redlock_lock_free(l.native)
+	l.native = nil
+	delete(l.client.locks, l.number)
+}
+
+// run starts an operation and waits for its result. When ctx ends, the operation is cancelled; its result is awaited
+// even so, as it may have succeeded meanwhile.
+func (l *Lock) run(ctx context.Context, start func() C.int) C.int {
+	result := make(chan C.int, 1)
+	l.client.mu.Lock()
+	if l.native == nil || l.result != nil {
+		l.client.mu.Unlock()
+		return C.REDLOCK_E_STATE
+	}
+	l.result = result
+	code := start()
+	if code < 0 {
+		l.result = nil
+	}
+	l.client.mu.Unlock()
+	if code < 0 {
+		return code
+	}
+	l.client.drive()
+	select {
+	case code = <-result:
+		return code
+	case <-ctx.Done():
+		_ = l.Cancel()
+		return <-result
+	}
+}
+
+// fail makes the error of a call that ended with this code.
+func (l *Lock) fail(ctx context.Context, code C.int) error {
+	if code >= 0 {
+		return nil
+	}
+	l.client.mu.Lock()
+	defer l.client.mu.Unlock()
+	if l.native == nil {
+		return newError(C.REDLOCK_E_STATE, "the lock or its client was closed")
+	}
+	text := (*C.char)(C.calloc(1, textSize))
+	defer C.free(unsafe.Pointer(text))
+	err := newError(code, "")
+	if C.redlock_last_error(l.native, text, textSize) > 0 && C.GoString(text) != "success" {
+		err.Text = C.GoString(text)
+	}
+	err.Votes = l.votes()
+	if ctx != nil && ctx.Err() != nil && code == C.REDLOCK_E_CANCELLED {
+		err.cause = ctx.Err()
+		err.Text = ctx.Err().Error() + ": " + err.Text
+	}
+	return err
+}
+
+// ---- operations ----
+
+// Lock acquires the lock. It waits in order of arrival until ctx ends; the error then wraps ctx.Err(). The context that
+// it returns is a child of ctx, and ends when the lock is lost or unlocked: Cause tells which. Whenever the error is
+// nil, the lock must be unlocked, also if ctx has ended at the moment of the grant.
+func (l *Lock) Lock(ctx context.Context) (context.Context, error) { return l.acquire(ctx, -1) }
+
+// TryLock acquires the lock if it is free; else the error is Busy, and its text names the holder.
+func (l *Lock) TryLock(ctx context.Context) (context.Context, error) { return l.acquire(ctx, 0) }
+
+func (l *Lock) acquire(ctx context.Context, wait time.Duration) (context.Context, error) {
+	if ctx.Err() != nil {
+		return nil, &Error{Code: Cancelled, Text: ctx.Err().Error(), cause: ctx.Err()}
+	}
+	code := l.run(ctx, func() C.int {
+		if code := C.redlock_lock_set_wait(l.native, milliseconds(wait)); code < 0 {
+			return code
+		}
+		return C.redlock_start_acquire(l.native)
+	})
+	if code < 0 {
+		return nil, l.fail(ctx, code)
+	}
+	held, lose := withLoss(ctx)
+	l.client.mu.Lock()
+	defer l.client.mu.Unlock()
+	if l.native == nil || C.redlock_remaining_ms(l.native) == 0 { // its event may have come before the context was made
+		lose(Lost)
+		return held, nil
+	}
+	outer := l.lose // of an acquire before this one, if it is re-entrant
+	l.lose = func(cause error) {
+		if outer != nil {
+			outer(cause)
+		}
+		lose(cause)
+	}
+	return held, nil
+}
+
+// Unlock releases the lock; whatever it returns, the lock is not held afterwards. Lost or Gone: it had ended before.
+// It waits for a quorum of nodes, one node timeout at most.
+func (l *Lock) Unlock() error {
+	code := l.run(context.Background(), func() C.int { return C.redlock_start_release(l.native) })
+	l.client.mu.Lock()
+	if l.native == nil || C.redlock_remaining_ms(l.native) == 0 { // else it is re-entrant, and still held
+		l.let(context.Canceled)
+	}
+	l.client.mu.Unlock()
+	return l.fail(nil, code)
+}
+
+// Extend extends the lock; it never shortens it. 0: by its TTL.
+func (l *Lock) Extend(ctx context.Context, ttl time.Duration) error {
+	return l.fail(ctx, l.run(ctx, func() C.int { return C.redlock_start_extend(l.native, milliseconds(ttl)) }))
+}
+
+// Upgrade makes a shared lock exclusive. Busy: there are other holders, and it is shared as before.
+func (l *Lock) Upgrade(ctx context.Context) error {
+	return l.fail(ctx, l.run(ctx, func() C.int { return C.redlock_start_upgrade(l.native) }))
+}
+
+// Downgrade makes it shared again, without a moment in which it is not held.
+func (l *Lock) Downgrade(ctx context.Context) error {
+	return l.fail(ctx, l.run(ctx, func() C.int { return C.redlock_start_downgrade(l.native) }))
+}
+
+// Owned asks the nodes whether a quorum of them has the key with this lock's token.
+func (l *Lock) Owned(ctx context.Context) (bool, error) {
+	code := l.run(ctx, func() C.int { return C.redlock_start_query(l.native) })
+	if code == C.REDLOCK_E_GONE {
+		return false, nil
+	}
+	return code == 0, l.fail(ctx, code)
+}
+
+// Cancel ends a call of this lock that waits, with Cancelled. Any goroutine.
+func (l *Lock) Cancel() error {
+	l.client.mu.Lock()
+	code := C.int(C.REDLOCK_E_STATE)
+	if l.native != nil {
+		code = C.redlock_cancel(l.native)
+	}
+	l.client.mu.Unlock()
+	l.client.drive()
+	return l.fail(nil, code)
+}
+
+// Close releases the lock without waiting, and frees it. A call that runs ends with State.
+func (l *Lock) Close() {
+	l.client.mu.Lock()
+	if l.native != nil {
+		l.drop(context.Canceled)
+	}
+	l.client.mu.Unlock()
+	l.client.drive()
+}
+
+// ---- what is known ----
+
+// Remaining is how long the lock may be relied on, by the clock; 0: not held, or lost. Any goroutine.
+func (l *Lock) Remaining() time.Duration {
+	l.client.mu.Lock()
+	defer l.client.mu.Unlock()
+	return time.Duration(C.redlock_remaining_ms(l.native)) * time.Millisecond
+}
+
+// Fence is the fencing token of the current or last acquisition; 0: none.
+func (l *Lock) Fence() uint64 {
+	l.client.mu.Lock()
+	defer l.client.mu.Unlock()
+	return uint64(C.redlock_lock_fence(l.native))
+}
+
+// Slot is the number of the slot that is held, from 0; -1: none is.
+func (l *Lock) Slot() int {
+	return l.unsigned(func(to *C.uint) C.int { return C.redlock_lock_slot(l.native, to) })
+}
+
+// Obstacle is the index of the name that was busy, of several; -1: no node named one.
+func (l *Lock) Obstacle() int {
+	return l.unsigned(func(to *C.uint) C.int { return C.redlock_lock_obstacle(l.native, to) })
+}
+
+func (l *Lock) unsigned(get func(*C.uint) C.int) int {
+	l.client.mu.Lock()
+	defer l.client.mu.Unlock()
+	var number C.uint
+	if get(&number) < 0 {
+		return -1
+	}
+	return int(number)
+}
+
+// Token is the value of the key: of the current or last acquisition.
+func (l *Lock) Token() []byte {
+	l.client.mu.Lock()
+	defer l.client.mu.Unlock()
+	var buffer [C.REDLOCK_MAX_TOKEN + 1]byte
+	var size C.size_t
+	if C.redlock_lock_token(l.native, unsafe.Pointer(&buffer[0]), C.size_t(len(buffer)), &size) < 0 {
+		return nil
+	}
+	return append([]byte(nil), buffer[:size]...)
+}
+
+// Votes are the answers of the nodes in the last operation.
+func (l *Lock) Votes() []Vote {
+	l.client.mu.Lock()
+	defer l.client.mu.Unlock()
+	return l.votes()
+}
+
+func (l *Lock) votes() (votes []Vote) {
+	vote := C.struct_redlock_vote{size: C.sizeof_struct_redlock_vote}
+	for i := C.uint(0); C.redlock_lock_vote(l.native, i, &vote) == 0; i++ {
+		votes = append(votes, Vote{
+			Node:  int(i),
+			Name:  C.GoString(C.redlock_vote_name(vote.code)),
+			Text:  C.GoString(C.redlock_vote_text(vote.code)),
+			Fatal: C.redlock_vote_kind(vote.code) == C.REDLOCK_KIND_FATAL,
+			Trip:  time.Duration(vote.rtt_ns),
+		})
+	}
+	return votes
+}
+
+// ---- sync.Locker ----
+
+type locker struct {
+	mu   sync.Mutex
+	lock *Lock
+}
+
+// Locker makes the lock a sync.Locker that goroutines may share. Its Lock waits without a limit. As that type has no
+// errors, both panic where Lock and Unlock return one: a program that must go on uses those.
+func (l *Lock) Locker() sync.Locker { return &locker{lock: l} }
+
+func (k *locker) Lock() {
+	k.mu.Lock()
+	if _, err := k.lock.Lock(context.Background()); err != nil {
+		k.mu.Unlock()
+		panic(err)
+	}
+}
+
+func (k *locker) Unlock() {
+	defer k.mu.Unlock()
+	if err := k.lock.Unlock(); err != nil {
+		panic(err)
+	}
+}

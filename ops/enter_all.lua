@@ -1,0 +1,22 @@
+-- ENTER_ALL: as CLAIM_ALL, for a waiter in the queue of one of the names.
+--
+-- A refusal's verdict says which name is held: -2 the first, -3 the second. If that is another name than the queue's,
+-- our place is 0. The rest of an answer is that of ENTER.
+--
+-- effect: claims
+-- lost: leaves a key; undo by release_all; harmful when late
+-- without rights: claim_all
+-- queue script: name queue offers names | token ttl place patience
+-- guard script guarded_enter_all: name queue offers names fences record | token ttl pass timed place patience fenced
+-- yes: {1, waiting, 0, 0, token:text, offer:text}
+-- no: {-65..-2, waiting, pttl:ms, place, token:text, value:text}
+-- noperm: error ERR unknown command
+-- noperm: error ERR Unknown
+-- no: error NOSCRIPT
+-- guarded yes: {1, waiting, number, time:ms, token:text, offer:text}
+-- guarded no: {-65..-2, waiting, pttl:ms, place, token:text, value:text}
+-- guarded quarantine: {-1, 0, 0, 0, token:text}
+-- guarded uncounted: {2, 0, 0, time:ms, token:text}
+-- rights: set del type hmget mget pttl pexpire time publish hget hset hdel hlen subscribe unsubscribe
+local last, moment, place, patience, draw = #KEYS, 0, ARGV[3], ARGV[4], nil
+-- include line_up

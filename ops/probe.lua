@@ -1,0 +1,5 @@
+-- PROBE: asks whether the node would take a SET, of a key that does not exist, with XX: nothing is written.
+--
+-- native: SET name token XX PX ttl
+-- yes: nil
+-- rights: set

@@ -1,0 +1,27 @@
+-- QUERY: looks at the key: its type, remaining TTL, size and first bytes of its value.
+--
+-- The node does not know the token: the client compares it with the value. Of a shared lock, the size is the number
+-- of holders, and the value is their tokens.
+--
+-- effect: looks
+-- lost: ask again
+-- script: name |
+-- native: WATCH
+-- yes: {type:text, pttl:ms, size, value:text}
+-- rights: type pttl strlen getrange hscan
+-- watch rights: multi exec type pttl strlen getrange
+local kind = redis.call("type", KEYS[1]).ok
+local left = redis.call("pttl", KEYS[1])
+if kind == "string" then
+  return {kind, left, redis.call("strlen", KEYS[1]), redis.call("getrange", KEYS[1], 0, 1023)}
+end
+local count, text = 0, ""
+-- include holders
+if kind ~= "hash" then return {kind, left, count, text} end
+local cursor, pair = "0", {}
+repeat
+  local step = redis.call("hscan", KEYS[1], cursor, "COUNT", 1)
+  cursor, pair = step[1], step[2]
+until pair[1] or cursor == "0"
+text = pair[1] and pair[1] .. "=" .. pair[2] or ""
+return {kind, left, #text, string.sub(text, 1, 1024)}

@@ -1,0 +1,17 @@
+-- RELEASE: deletes the key if it has the token. With a queue, it also says whether somebody waits.
+--
+-- Where the node has a queue for the name, LEAVE follows an answer of 2 or -1 and wakes the first waiter.
+--
+-- effect: releases
+-- lost: ask again; harmful when late with a caller's own value
+-- then: leave
+-- queue script vacate: name queue | token
+-- native: DELEX name IFEQ token
+-- native: DELIFEQ name token
+-- script: name | token
+-- native: WATCH
+-- yes: 1..2
+-- no: -1..0
+-- rights: get del
+-- watch rights: watch multi exec getrange del
+if redis.call("get", KEYS[1]) == ARGV[1] then return redis.call("del", KEYS[1]) else return 0 end

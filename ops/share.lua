@@ -1,0 +1,19 @@
+-- SHARE: adds the token to the holders of a shared lock, unless a writer holds the key or waits ahead of us.
+--
+-- A shared lock is a sorted set: the tokens, each with the time (server's ms) at which it ends; the key ends with the
+-- last of them. A string is an exclusive holder's, also of a reader that was upgraded (docs/decisions/shared.md).
+-- Verdict -1: no key keeps us out, but a waiting writer goes first. Waiting -1: the script did not look at the queue.
+--
+-- effect: claims, by script alone
+-- lost: leaves a key; undo by share_release; harmful when late
+-- queue script share: name queue offers | token ttl place terms
+-- script: name | token ttl
+-- guard script guarded_share: name queue offers record | token ttl place terms pass
+-- yes: {1, waiting, 0, time:ms, token:text}
+-- no: {-1..0, waiting, pttl:ms, place, token:text, value:text}
+-- guarded yes: {1, waiting, 0, time:ms, token:text}
+-- guarded no: {-1..0, waiting, pttl:ms, place, token:text, value:text}
+-- guarded quarantine: {-2, 0, 0, 0, token:text}
+-- rights: set del type zadd zrem zscore zrevrange zremrangebyscore pexpireat mget pttl pexpire time publish hget hset hdel hlen subscribe unsubscribe
+local guarded = false
+-- include share

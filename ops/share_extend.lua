@@ -1,0 +1,17 @@
+-- SHARE_EXTEND: lets our token end later. It also turns a key that we upgraded back into a shared one, and wakes readers.
+--
+-- If it came late, it would do so with a key that was upgraded since.
+--
+-- effect: extends, by script alone
+-- lost: ask again; harmful when late
+-- queue script share_extend: name queue offers | token ttl patience turns
+-- script: name | token ttl turns
+-- guard script guarded_share_extend: name queue offers record | token ttl patience turns pass
+-- yes: {1, token:text}
+-- no: {0, token:text}
+-- guarded yes: {1, 0, 0, time:ms, token:text}
+-- guarded no: {0, 0, 0, time:ms, token:text}
+-- guarded quarantine: {-2, 0, 0, 0, token:text}
+-- rights: get set del zadd zscore zrevrange zremrangebyscore pexpireat mget pttl pexpire time publish hget hset hdel hlen
+local guarded, may_turn = false, ARGV[#ARGV] == "1"
+-- include share_extend

@@ -1,4 +1,0 @@
-if redis.call("get", KEYS[1]) ~= ARGV[1] then return 0 end
-local left = redis.call("pttl", KEYS[1])
-if left >= 0 and left < tonumber(ARGV[2]) then redis.call("pexpire", KEYS[1], ARGV[2]) end
-return 1

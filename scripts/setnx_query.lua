@@ -1,9 +1,0 @@
-local kind = redis.call("type", KEYS[1]).ok
-local left = redis.call("pttl", KEYS[1])
-if kind ~= "string" then
-  local count, text = 0, ""
--- include holders
-  return {kind, left, count, text, 0}
-end
--- include setnx
-return {kind, left, #is, string.sub(is, 1, 1024), ours and 1 or 0}

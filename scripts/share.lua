@@ -1,2 +1,0 @@
-local guarded = false
--- include share
