@@ -82,7 +82,7 @@ without_scripts() {
 	done
 }
 
-@test "what the doctor says of the version" {
+@test "the doctor names the defects of the version" {
 	local node phrase wanted
 	for node in 1 2 3; do
 		wanted=$(cell "$node" 6)
