@@ -33,12 +33,14 @@ test_packages=(
 	python3-uvloop # another event loop
 	mypy           # its types
 	golang-go      # the binding for Go
+	nodejs         # the binding for Node.js
 	bats           # tests of the command
 	iproute2       # hosts of the fault tests
 	nftables       # partitions of the fault tests
 	procps         # ps: what a test has left running
 	bsdextrautils  # column: the table of the model
 	binutils       # readelf, objdump: what hardening has left in the binaries
+	abigail-tools  # the binary interface beside that of the last release
 	systemd        # the unit files of examples, under it
 	spin           # model checker
 	z3             # prover
@@ -50,6 +52,8 @@ test_packages=(
 	shellcheck     # linter of the shell scripts
 	lua-check      # linter of the Lua scripts
 )
+# Node.js of other sources than Debian brings its headers, which exclude this package.
+[[ -e /usr/include/node/node_api.h ]] || test_packages+=(libnode-dev)
 
 # Prints those of the packages "$@" that are not installed.
 missing_packages() {

@@ -58,6 +58,7 @@ struct node;
 	X(RESULT, "an operation ended with a result that it may not have")                                       \
 	X(PROTOCOL, "the library sent a node what it does not understand")                                       \
 	X(DESCRIPTOR, "a descriptor was used after it was closed, or leaked")                                    \
+	X(COUNTERS, "the counters of a client do not fit together")                                              \
 	X(LEAK, "a closed client has left memory, or one at rest has too much")                                  \
 	X(BLOCKED, "the library would have blocked")                                                             \
 	X(TRANSITION, "the core took a step that is not in the table")                                           \

@@ -7,6 +7,7 @@
 #include "scenario.h"
 
 #include <assert.h>
+#include <inttypes.h>
 #include <stdlib.h>
 
 #include "faults.h"
@@ -188,6 +189,33 @@ static int acquire(struct world *w, uint32_t actor, unsigned resource, uint64_t 
 	return h->results[REDLOCK_OP_ACQUIRE];
 }
 
+static uint64_t total(const uint64_t *counts, unsigned size)
+{
+	uint64_t all = 0;
+	for (unsigned i = 0; i < size; i++)
+		all += counts[i];
+	return all;
+}
+
+/* The counters of a client whose handles are gone. */
+static void check_counters(struct world *w, const struct actor *a)
+{
+	struct redlock_stats s = {.size = sizeof s};
+	actor_enter(w, a->index);
+	int error = redlock_stats(a->client, &s);
+	actor_leave(w);
+	uint64_t lost = total(s.losses, REDLOCK_STATS_LOSSES);
+	bool fits = error == 0 && s.held == 0 && s.waiting == 0 &&
+	            s.wait.count == total(s.acquires, REDLOCK_STATS_RESULTS) &&
+	            s.attempts + s.passed >= s.acquires[0] && s.taken_over + s.passed <= s.acquires[0] &&
+	            lost + s.validity.count <= s.hold.count && s.hold.count >= s.acquires[0];
+	if (!fits)
+		check_fail(w, VIOLATION_COUNTERS,
+		           "c%u: held %" PRIu64 ", waiting %" PRIu64 ", acquired %" PRIu64
+		           ", holds that ended %" PRIu64 ", attempts %" PRIu64,
+		           a->index, s.held, s.waiting, s.acquires[0], s.hold.count, s.attempts);
+}
+
 /* A client that has no handle and owes nothing keeps its connections with their buffers, and nothing else. */
 static void check_at_rest(struct world *w, const struct actor *a)
 {
@@ -206,6 +234,7 @@ static void give_back(struct world *w, uint32_t actor)
 		world_run(w, w->now_ns + SIM_MS);
 	}
 	check_at_rest(w, &w->actors[actor]);
+	check_counters(w, &w->actors[actor]);
 }
 
 static void refuse(struct world *w, uint32_t rival, unsigned resource)

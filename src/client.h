@@ -15,7 +15,7 @@
  *   client.h       the client, and how a call begins
  *
  *   cohort.c       passed on to the next one  guard.c        nodes that are to be admitted
- *   places.c       places in their queues
+ *   places.c       places in their queues     stats.c        counters
  *   seen.c         what is known of a wait    heir.c         who comes next
  *   registry.c     handles, their rules and events
  *   handle.c       one lock handle
@@ -49,7 +49,8 @@ struct redlock_client {
 	struct rl_random_pool random; /* tokens come from here */
 	struct rl_places places;
 	struct rl_guard guard;
-	uint64_t entropy; /* state of the generator for retry delays; tokens do not come from it */
+	struct redlock_stats stats; /* but for `size` and what stats.c works out when it is asked */
+	uint64_t entropy;           /* state of the generator for retry delays; tokens do not come from it */
 
 	struct redlock_lock_options lock_options; /* of handles that are made without any */
 	uint32_t node_timeout_ms;                 /* 0: by the TTL */

@@ -15,6 +15,7 @@
 #include "proto/names.h"
 #include "proto/side.h"
 #include "seen.h"
+#include "stats.h"
 #include "turn.h"
 
 /* ---- making ---- */
@@ -316,6 +317,8 @@ void rl_life_detach(redlock_lock *lock, bool release)
 		rl_places_line_up(&c->places, lock, false, c->loop.now_ns); /* it may hold the lock, and be left */
 		rl_registry_drop_events(&c->handles, lock);
 	}
+	if (lock->core.phase == RL_HELD)
+		rl_stats_add(&c->stats.hold, rl_time_sub(c->loop.now_ns, lock->core.held_ns));
 	unlink_handle(c, lock);
 }
 

@@ -16,6 +16,7 @@
 #include "net/submit.h"
 #include "proto/ops.h"
 #include "seen.h"
+#include "stats.h"
 
 /* ---- tokens ---- */
 
@@ -152,8 +153,10 @@ static void send_to_nodes(redlock_client *c, redlock_lock *lock, const struct rl
 		request.first = lock->core.first;
 		request.kept = fx->keeps ? lock->core.slot + 1U : 0;
 	}
-	if (fx->send == RL_OP_HAND)
+	if (fx->send == RL_OP_HAND) {
 		request.next = rl_heir_offer(lock);
+		c->stats.handed_over++;
+	}
 	if (wakes_at_gate(c, &request))
 		request.plain = without_queue(c, lock);
 	if (fx->enter != 0 || fx->send == RL_OP_LEAVE || fx->send == RL_OP_SLOT_RELEASE ||
@@ -206,7 +209,7 @@ static void decline(redlock_client *c, struct rl_slice name, struct rl_slice tok
 
 static void report(redlock_client *c, redlock_lock *lock, const struct rl_effects *fx)
 {
-	uint32_t observed = fx->observed;
+	uint32_t observed = fx->observed & RL_OBSERVE_EVENTS;
 	if ((observed & RL_OBSERVE_DONE) != 0) {
 		struct rl_waiter *waiter = lock->waiter;
 		lock->done_operation = (uint8_t)fx->done;
@@ -280,7 +283,10 @@ static int step(redlock_client *c, redlock_lock *lock, struct rl_event *event)
 	line_up(c, lock, line);
 	if (c->trace != NULL)
 		trace(c, lock, before, event, &fx);
-	report(c, lock, &fx);
+	if (fx.observed != 0) {
+		rl_stats_count(&c->stats, lock, event, &fx);
+		report(c, lock, &fx);
+	}
 	if (event->kind == RL_EV_RELEASE && error == 0)
 		rl_registry_drop_events(&c->handles, lock); /* no notice after a release */
 	if (fx.twin)
@@ -288,11 +294,12 @@ static int step(redlock_client *c, redlock_lock *lock, struct rl_event *event)
 	if (fx.sign && fx.send != RL_OP_PROBE && !sign(c, lock)) {
 		struct rl_event cancel = {.kind = RL_EV_CANCEL, .result = REDLOCK_E_SYSTEM};
 		rl_lock_step(&lock->core, &cancel, &fx); /* nothing was sent: what it gives back does not exist */
+		rl_stats_count(&c->stats, lock, &cancel, &fx);
 		report(c, lock, &fx);
 	} else if (fx.send != RL_OP_NONE) {
 		send_to_nodes(c, lock, &fx);
 	} else if (fx.declines) {
-		decline(c, rl_handle_name(lock), event->vote.texts[0], event->node);
+		decline(c, rl_handle_name(lock), event->vote.token, event->node);
 	}
 	rl_schedule_set(&c->loop.schedule, &lock->timer, rl_lock_deadline(&lock->core));
 	if (lock->core.contended || lock->in_line)
@@ -321,6 +328,7 @@ static __attribute__((noinline)) void count_refusals(redlock_client *c, redlock_
 {
 	struct rl_event vote = {.kind = RL_EV_REPLY};
 	while (rl_nodes_next_refusal(&c->nodes, &vote.node, &vote.vote, c->loop.now_ns)) {
+		rl_stats_vote(&c->nodes.list[vote.node], vote.vote.code);
 		vote.seq = c->nodes.refused_seq; /* a step may ask anew, and be refused */
 		vote.more = c->nodes.refused_by != 0;
 		step(c, lock, &vote);
@@ -334,6 +342,8 @@ static bool pass_on(redlock_client *c, redlock_lock *lock)
 	if (next == NULL)
 		return false;
 	rl_registry_drop_events(&c->handles, lock);
+	rl_stats_acquired(&c->stats, c->loop.now_ns, next->core.began_ns);
+	c->stats.passed++;
 	rl_cohort_exchange(&c->handles, lock, next);
 	step(c, lock, &(struct rl_event){.kind = RL_EV_PASS});
 	lock->token_size = 0;
@@ -358,18 +368,41 @@ static __attribute__((noinline)) bool counts(redlock_client *c, redlock_lock *lo
 	return true;
 }
 
+static int acquire(redlock_client *c, redlock_lock *lock, struct rl_event *event)
+{
+	if (value_is_claimed(c, lock))
+		return REDLOCK_E_BUSY;
+	rl_heir_forget(lock);
+	if (rl_nodes_are_guarded(&c->nodes))
+		(void)rl_handle_make_numbers(lock); /* without memory quarantines are not waited for */
+	int error = step(c, lock, event);
+	c->stats.waiting += error == 0;
+	return error;
+}
+
+static int release(redlock_client *c, redlock_lock *lock, struct rl_event *event)
+{
+	uint64_t until = rl_lock_valid_until(&lock->core, c->loop.now_ns), held_ns = lock->core.held_ns;
+	bool passed = event->passes && pass_on(c, lock);
+	int error = passed ? 0 : step(c, lock, event);
+	if (error < 0 || until == 0)
+		return error;
+	rl_stats_add(&c->stats.validity, rl_time_sub(until, c->loop.now_ns));
+	rl_stats_add(&c->stats.hold, rl_time_sub(c->loop.now_ns, held_ns));
+	return 0;
+}
+
 int rl_operate(redlock_client *c, redlock_lock *lock, struct rl_event *event)
 {
 	if (lock->reentrant && counts(c, lock, event))
 		return 0;
-	if (event->kind == RL_EV_ACQUIRE && value_is_claimed(c, lock))
-		return REDLOCK_E_BUSY;
+	int error;
 	if (event->kind == RL_EV_ACQUIRE)
-		rl_heir_forget(lock);
-	if (event->kind == RL_EV_ACQUIRE && rl_nodes_are_guarded(&c->nodes))
-		(void)rl_handle_make_numbers(lock); /* without memory quarantines are not waited for */
-	bool passed = event->kind == RL_EV_RELEASE && event->passes && pass_on(c, lock);
-	int error = passed ? 0 : step(c, lock, event);
+		error = acquire(c, lock, event);
+	else if (event->kind == RL_EV_RELEASE)
+		error = release(c, lock, event);
+	else
+		error = step(c, lock, event);
 	if (c->nodes.refused_by != 0)
 		count_refusals(c, lock);
 	redlock_lock *next = rl_places_next(&c->places);
@@ -436,8 +469,8 @@ static __attribute__((noinline)) void take_entered(redlock_client *c, redlock_lo
 	rl_seen_learn(lock, event, c->loop.now_ns);
 	rl_operate(c, lock, event);
 	bool ours = event->seq == lock->core.claim_seq && event->node == lock->core.gate;
-	if (event->vote.code == REDLOCK_VOTE_YES && ours && event->vote.text_count > 1)
-		rl_heir_keep(lock, event->vote.texts[1], c->loop.now_ns);
+	if (event->vote.code == REDLOCK_VOTE_YES && ours && rl_vote_tells(&event->vote, RL_FIELD_OFFER))
+		rl_heir_keep(lock, event->vote.offer, c->loop.now_ns);
 }
 
 void rl_operate_answer(redlock_client *c, struct rl_node *node, const struct rl_answer *answer)
@@ -445,8 +478,10 @@ void rl_operate_answer(redlock_client *c, struct rl_node *node, const struct rl_
 	if (node->identified)
 		rl_nodes_identify(&c->nodes);
 	redlock_lock *lock = rl_registry_find(&c->handles, answer->tag);
-	if (lock == NULL)
+	if (lock == NULL) {
+		rl_stats_vote(node, answer->vote.code);
 		return;
+	}
 	bool suspect = (lock->core.refused >> node->id & 1) != 0;
 	struct rl_event event = {.kind = RL_EV_REPLY,
 	                         .seq = answer->tag.seq,
@@ -458,6 +493,9 @@ void rl_operate_answer(redlock_client *c, struct rl_node *node, const struct rl_
 		event.generation = answer->generation;
 	if (c->nodes.shared | node->duplicate)
 		count_once(c, node, lock, &event);
+	rl_stats_vote(node, event.vote.code);
+	if (event.seq == lock->core.round.seq)
+		rl_stats_add(&node->round_trip, c->loop.now_ns - lock->core.round.t0_ns);
 	if (rl_state_tells(event.operation, RL_TELLS_QUEUE))
 		take_entered(c, lock, &event);
 	else
@@ -469,7 +507,7 @@ static void take_over(redlock_client *c, redlock_lock *lock, const struct rl_hea
 {
 	event->kind = RL_EV_HAND;
 	event->offered_ns = heard->offered_ns;
-	event->vote = (struct rl_vote){.number_count = 1, .numbers = {heard->waiting}, .texts = {heard->token}};
+	event->vote = (struct rl_vote){.waiting = (int32_t)heard->waiting, .token = heard->token};
 	if (c->nodes.shared)
 		tell_twins(c, lock, event);
 	rl_operate(c, lock, event);

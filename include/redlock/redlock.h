@@ -30,6 +30,7 @@
  *     loop.h      locks inside an event loop, notices of danger and loss
  *     inspect.h   what is known of a lock: votes, keys, the holder and the queue, times in force
  *     nodes.h     status and credentials of nodes
+ *     stats.h     counters and histograms, for metrics
  *
  * Two more are not included, since no lock needs them: url.h takes the URLs of nodes apart, and ask.h sends
  * commands to the servers. They stay public because the redlock command is written on the public API alone.
@@ -261,6 +262,7 @@ REDLOCK_API int redlock_keeper_stop(redlock_client *client);
 #include "kinds.h"
 #include "loop.h"
 #include "nodes.h"
+#include "stats.h"
 #include "tokens.h"
 
 #endif

@@ -29,6 +29,7 @@ void rl_acquire_ask(struct rl_lock *l, uint64_t now, uint32_t nodes, struct rl_e
 	rl_fence_forget(l);
 	rl_round_open(l, REDLOCK_OP_ACQUIRE, now, until, l->rules->ttl_ns, fx);
 	l->claim_seq = l->round.seq;
+	fx->observed |= RL_COUNT_ATTEMPT;
 	l->owed = l->asked = l->unanswered = fx->nodes = nodes;
 	fx->enter &= nodes;
 	fx->sign = rl_policy_of(l)->signs && !rl_hand_keeps_token(l);
@@ -72,6 +73,7 @@ void rl_acquire_end(struct rl_lock *l, int result, struct rl_effects *fx)
 {
 	l->phase = RL_IDLE;
 	l->quorum_until_ns = 0;
+	fx->began_ns = l->began_ns;
 	rl_place_leave(l, fx);
 	rl_round_end(l, result, fx);
 }
@@ -135,6 +137,8 @@ bool rl_acquire_grant(struct rl_lock *l, const struct rl_event *e, struct rl_eff
 		return true; /* not yet */
 	l->claims = false;
 	l->extends = 0;
+	fx->began_ns = l->began_ns;
+	l->held_ns = e->now_ns;
 	l->hold_until_ns =
 	    max_hold > 0 ? rl_time_sub(rl_time_add(l->round.t0_ns, max_hold), l->round.leapt_ns) : RL_TIME_NEVER;
 	l->quorum_until_ns = 0;

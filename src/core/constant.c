@@ -33,6 +33,9 @@ static const struct {
     CONSTANT(REPLY_NIL) CONSTANT(REPLY_ARRAY)
     SIZE(options) SIZE(lock_options) SIZE(event) SIZE(vote) SIZE(terms) SIZE(finding) SIZE(wait) SIZE(name)
     SIZE(node_status) SIZE(guard_status) SIZE(setting) SIZE(url) SIZE(question) SIZE(reply)
+    SIZE(stats) SIZE(node_stats) SIZE(histogram)
+    CONSTANT(HISTOGRAM_BUCKETS) CONSTANT(STATS_RESULTS) CONSTANT(STATS_VOTES) CONSTANT(STATS_LOSSES)
+    CONSTANT(LOSS_EXPIRED) CONSTANT(LOSS_GONE) CONSTANT(LOSS_LEAP) CONSTANT(LOSS_COUNT)
     /* clang-format on */
 };
 

@@ -188,6 +188,7 @@ static void begin(struct rl_lock *l, const struct rl_event *e, struct rl_effects
 
 void rl_enter_begin(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
 {
+	l->began_ns = e->now_ns;
 	l->wait_until_ns = rl_time_add(e->now_ns, l->rules->wait_ns);
 	l->quorum_until_ns = 0;
 	l->verdict = 0;

@@ -73,11 +73,11 @@ void rl_hold_guard(struct rl_lock *l, const struct rl_event *e)
 		l->renew_at_ns = e->now_ns;
 }
 
-void rl_hold_lose(struct rl_lock *l, struct rl_effects *fx)
+void rl_hold_lose(struct rl_lock *l, uint32_t reason, struct rl_effects *fx)
 {
 	l->phase = RL_LOST;
 	l->valid_until_ns = 0;
-	fx->observed |= RL_OBSERVE_LOST;
+	fx->observed |= RL_OBSERVE_LOST | reason;
 	if (l->round.open && l->round.operation == REDLOCK_OP_EXTEND)
 		rl_round_end(l, REDLOCK_E_LOST, fx);
 }
@@ -147,7 +147,9 @@ void rl_hold_confirm(struct rl_lock *l, const struct rl_event *e, struct rl_effe
 		l->extends++;
 	} else {
 		l->extends = 0;
+		l->held_ns = e->now_ns;
 		l->hold_until_ns = RL_TIME_NEVER;
+		fx->observed |= RL_COUNT_TAKEN_UP;
 		l->owed = rl_ballot_nodes(l);
 		l->claim_seq = 0;
 	}
@@ -171,7 +173,7 @@ void rl_hold_decide(struct rl_lock *l, const struct rl_event *e, struct rl_effec
 	if (tally == RL_WON)
 		rl_hold_confirm(l, e, fx);
 	else if (tally == RL_REFUSED && l->phase == RL_HELD)
-		rl_hold_lose(l, fx);
+		rl_hold_lose(l, RL_COUNT_GONE, fx);
 	else if (tally != RL_UNDECIDED)
 		fail_extend(l, e, rl_policy_result(ask, tally), fx);
 }

@@ -47,6 +47,7 @@ void rl_hold_leap(struct rl_lock *lock, const struct rl_event *event);
  * grant of now could promise, and is renewed at once. */
 void rl_hold_guard(struct rl_lock *lock, const struct rl_event *event);
 
-void rl_hold_lose(struct rl_lock *lock, struct rl_effects *effects);
+/* `reason`: an RL_COUNT_ bit. */
+void rl_hold_lose(struct rl_lock *lock, uint32_t reason, struct rl_effects *effects);
 
 #endif

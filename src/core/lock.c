@@ -127,7 +127,7 @@ static int on_late(struct rl_lock *l, const struct rl_event *e, struct rl_effect
 	assert(error == 0);
 	l->phase = RL_IDLE;
 	l->round.open = false;
-	fx->observed = 0;
+	fx->observed &= ~RL_OBSERVE_EVENTS;
 	end_with(fx, REDLOCK_OP_ACQUIRE, REDLOCK_E_LOST);
 	return error;
 }
@@ -258,8 +258,7 @@ static int on_reply(struct rl_lock *l, const struct rl_event *e, struct rl_effec
 		rl_gate_come_back(l, e);
 	if (e->seq == l->claim_seq)
 		l->unanswered &= ~(1u << e->node);
-	if (e->vote.number_count == 1)
-		rl_gate_learn_waiters(l, e); /* also of a release long ago */
+	rl_gate_learn_waiters(l, e); /* also of a release long ago */
 	fx->twin = has_what_it_refused(l, e, code);
 	if (e->seq == l->look.seq) {
 		rl_contend_found(l, e, fx);
@@ -324,7 +323,7 @@ static int on_leap(struct rl_lock *l, const struct rl_event *e, struct rl_effect
 {
 	rl_hold_leap(l, e);
 	if (l->phase == RL_HELD && rl_lock_valid_until(l, e->now_ns) == 0)
-		rl_hold_lose(l, fx);
+		rl_hold_lose(l, RL_COUNT_LEAPT, fx);
 	return 0;
 }
 
@@ -347,6 +346,7 @@ static void hold_on(struct rl_lock *l, const struct rl_event *e, struct rl_effec
 	uint64_t max_hold = l->rules->max_hold_ns, valid_until = l->valid_until_ns;
 	l->passes++;
 	l->extends = 0;
+	l->held_ns = e->now_ns;
 	l->hold_until_ns = max_hold > 0 ? rl_time_add(e->now_ns, max_hold) : RL_TIME_NEVER;
 	l->valid_until_ns = 0;
 	rl_hold_until(l, e, valid_until);
@@ -388,7 +388,7 @@ int rl_lock_step(struct rl_lock *l, const struct rl_event *e, struct rl_effects 
 	bool busy = rl_state_is_busy(l);
 	/* Validity ends by the clock, whatever the event is: an answer that comes later cannot bring it back. */
 	if (l->phase == RL_HELD && e->now_ns >= l->valid_until_ns)
-		rl_hold_lose(l, fx);
+		rl_hold_lose(l, RL_COUNT_EXPIRED, fx);
 	uint32_t extends = l->extends;
 	int error = asks && busy ? REDLOCK_E_STATE : dispatch(l, e, fx);
 	/* Renewals go before a waiting query, but not two in a row: neither starves the other. */

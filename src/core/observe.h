@@ -31,6 +31,20 @@ enum {
 #undef RL_OBSERVE_BIT
 };
 
+#define RL_OBSERVE_EVENTS ((1u << RL_OBSERVE_COUNT) - 1)
+
+/* Facts that are only counted (src/stats.h): bits above those of the observations. */
+enum {
+	RL_COUNT_ATTEMPT = 1 << RL_OBSERVE_COUNT, /* an attempt to acquire begins */
+	RL_COUNT_RENEWED = RL_COUNT_ATTEMPT << 1, /* a renewal was confirmed */
+	RL_COUNT_UNRENEWED = RL_COUNT_ATTEMPT << 2,
+	RL_COUNT_TAKEN_UP = RL_COUNT_ATTEMPT
+	                    << 3,                 /* an extend begins to hold the lock: with the caller's value */
+	RL_COUNT_EXPIRED = RL_COUNT_ATTEMPT << 4, /* why the lock is lost: the first of these that is set */
+	RL_COUNT_LEAPT = RL_COUNT_ATTEMPT << 5,
+	RL_COUNT_GONE = RL_COUNT_ATTEMPT << 6,
+};
+
 /* By number. */
 extern const char *const rl_observe_words[RL_OBSERVE_COUNT];
 extern const enum redlock_event_kind rl_observe_events[RL_OBSERVE_COUNT];

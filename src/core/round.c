@@ -67,8 +67,10 @@ void rl_round_again(struct rl_lock *l, uint32_t nodes, uint64_t now, struct rl_e
 void rl_round_end(struct rl_lock *l, int result, struct rl_effects *fx)
 {
 	l->round.open = false;
-	if (l->round.background)
+	if (l->round.background) {
+		fx->observed |= result == 0 ? RL_COUNT_RENEWED : RL_COUNT_UNRENEWED;
 		return;
+	}
 	fx->observed |= RL_OBSERVE_DONE;
 	static const uint8_t turns[] = {[RL_TURN_UP] = REDLOCK_OP_UPGRADE, [RL_TURN_DOWN] = REDLOCK_OP_DOWNGRADE};
 	bool turned = l->round.turn != RL_TURN_NONE;

@@ -18,7 +18,7 @@
 
 /* The facts that the answer to an operation reports besides yes and no, as bits. */
 enum {
-	RL_TELLS_QUEUE = 1,   /* the waiters in a queue, RL_GATE_ values */
+	RL_TELLS_QUEUE = 1,   /* the waiters in a queue: waiting, pttl_ms, place */
 	RL_TELLS_WAITERS = 2, /* whether somebody waits: it gives something back */
 	RL_TELLS_KEY = 4      /* whether the key is ours; the node knows the token */
 };
@@ -184,11 +184,17 @@ struct rl_lock {
 	};
 	uint64_t valid_until_ns; /* 0: not held */
 	uint64_t renew_at_ns;    /* UINT64_MAX: no renewal due */
-	uint64_t hold_until_ns;  /* the cap of max_hold_ns as a point in time */
-	uint64_t changed_ns;     /* when something was last seen to change for the waiters */
-	uint64_t free_at_ns;     /* when the key at the gate expires, as far as is known */
-	uint64_t trip_ns;        /* how long the last attempt took */
-	uint64_t offered_ns;     /* since when our token may be handed the lock; 0: it may not */
+	union {
+		uint64_t hold_until_ns; /* HELD: the cap of max_hold_ns as a point in time */
+		uint64_t began_ns;      /* before: when the acquire call began */
+	};
+	uint64_t changed_ns; /* when something was last seen to change for the waiters */
+	uint64_t free_at_ns; /* when the key at the gate expires, as far as is known */
+	union {
+		uint64_t trip_ns; /* a waiter: how long the last attempt took */
+		uint64_t held_ns; /* HELD, LOST: since when it has held the lock */
+	};
+	uint64_t offered_ns; /* since when our token may be handed the lock; 0: it may not */
 	uint32_t last_seq;
 	uint32_t owed;       /* bit per node: the current token's key may exist there */
 	uint32_t claim_seq;  /* of the attempt that the current token was sent with */
@@ -286,6 +292,8 @@ struct rl_effects {
 	uint32_t enter;      /* of those: by its queue (ENTER) */
 	uint32_t seq;        /* 0: nobody waits for the answers */
 	uint64_t ttl_ns;     /* of an acquire or extend */
+	uint64_t offered_ns; /* of `enter`: the number of our offer, or RL_HAND_POLLS; 0: there is no offer */
+	uint64_t began_ns;   /* of an acquire that is `done`: when it began; 0: by a pass */
 	bool sign;           /* before it is sent: make a fresh token */
 	bool again;          /* the round that was sent before, and its token */
 	bool quits;          /* LEAVE: our place is given up, */
@@ -296,14 +304,13 @@ struct rl_effects {
 	bool keeps;          /* SLOT_RELEASE: all slots of the token but the one that is held */
 	bool stands;         /* `enter` takes a place, or keeps it, at the gate */
 	bool beside;         /* and at the others */
-	uint64_t offered_ns; /* of `enter`: the number of our offer, or RL_HAND_POLLS; 0: there is no offer */
 	bool declines;       /* HAND: what was handed over is not wanted, and has to be released */
-	uint32_t owed;       /* of a release: bit per node where the key may exist. With the caller's own value,
-	                      * of those that nobody waits for: where it does */
+	bool twin; /* the node of this REPLY took the token under another name: it is another one of the nodes */
+	uint32_t owed; /* of a release: bit per node where the key may exist. With the caller's own value,
+	                * of those that nobody waits for: where it does */
 	enum redlock_operation done; /* NONE: nothing ended */
 	int result;
-	uint32_t observed; /* RL_OBSERVE_ bits */
-	bool twin; /* the node of this REPLY took the token under another name: it is another one of the nodes */
+	uint32_t observed; /* RL_OBSERVE_ and RL_COUNT_ bits */
 };
 
 /* Whether an attempt is out, or one is paused for. */

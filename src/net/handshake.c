@@ -184,6 +184,7 @@ bool rl_handshake_done(struct rl_link *l, uint64_t now_ns)
 	if (l->setup.count > 0)
 		return false;
 	l->opened_ns = now_ns;
+	l->connects++;
 	forget_outage(l);
 	return true;
 }

@@ -6,6 +6,8 @@
 #ifndef RL_NET_INSIDE_H
 #define RL_NET_INSIDE_H
 
+#include <redlock/redlock.h>
+
 #include "core/vote.h"
 #include "net/ledger.h"
 #include "net/link.h"
@@ -19,6 +21,10 @@ struct rl_node {
 	struct rl_ledger ledger;
 	struct rl_talk talk;
 	struct rl_methods methods;
+
+	/* Counters of redlock_node_stats(). */
+	uint64_t answered[REDLOCK_STATS_VOTES];
+	struct redlock_histogram round_trip;
 
 	bool breaking;          /* link BROKEN: rl_node_next() has begun to hand out what was not answered */
 	uint64_t first_unsent;  /* of that: number of the first entry that was never sent; 0: all were */

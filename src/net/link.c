@@ -51,11 +51,18 @@ void rl_link_close(struct rl_link *l, bool child)
 	rl_url_free(&l->endpoint);
 }
 
+/* Whether the opening commands of this connection have been answered. */
+static bool has_opened(const struct rl_link *l)
+{
+	return l->setup.count == 0 || l->login != RL_LOGIN_NONE;
+}
+
 void rl_link_fail(struct rl_link *l, enum redlock_vote_code vote, const char *text)
 {
 	if (l->state == RL_LINK_BROKEN)
 		return;
 	rl_link_remember(l, vote, text);
+	*(l->state == RL_LINK_OPEN && has_opened(l) ? &l->losses : &l->failures) += 1;
 	/* Abortively: a SET that the kernel still holds back must not be delivered later. */
 	if (l->stream.fd >= 0)
 		rl_poller_forget(l->poller, l->stream.fd);
@@ -89,8 +96,7 @@ void rl_link_fail_memory(struct rl_link *l)
 
 void rl_link_end(struct rl_link *l, bool needed, uint64_t now_ns)
 {
-	bool opened = l->setup.count == 0 || l->login != RL_LOGIN_NONE;
-	rl_backoff_begin(&l->backoff, opened ? l->opened_ns : UINT64_MAX, needed, now_ns);
+	rl_backoff_begin(&l->backoff, has_opened(l) ? l->opened_ns : UINT64_MAX, needed, now_ns);
 	if (l->failure == REDLOCK_VOTE_AUTH && l->new_credentials)
 		rl_backoff_forgive(&l->backoff, now_ns); /* it was refused with the old ones */
 	rl_outbox_clear(&l->setup);

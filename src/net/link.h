@@ -69,6 +69,9 @@ struct rl_link {
 	uint64_t opened_ns;             /* when the opening commands were answered */
 	enum redlock_vote_code failure; /* the last one; PENDING: none yet */
 	char failure_text[160];
+	uint64_t connects; /* counters: connections that opened, tries that did not, connections that broke */
+	uint64_t failures;
+	uint64_t losses;
 
 	struct rl_resp resp; /* the last: it ends with a large buffer */
 };

@@ -41,6 +41,8 @@ static union {
 	struct redlock_lock_options lock_options;
 	struct redlock_node_status status;
 	struct redlock_guard_status guard;
+	struct redlock_stats stats;
+	struct redlock_node_stats node_stats;
 	struct redlock_vote vote;
 	struct redlock_finding finding;
 	struct redlock_wait wait;
@@ -177,6 +179,11 @@ static struct redlock_options usable(void)
 	X(guard_status, REDLOCK_E_INVAL, redlock_guard_status(NULL, &to.guard), 0)                               \
 	X(guard_status, REDLOCK_E_INVAL, redlock_guard_status(s->client, NULL),                                  \
 	  (to.guard.size = sizeof to.guard, redlock_guard_status(s->client, &to.guard)))                         \
+	X(stats, REDLOCK_E_INVAL, redlock_stats(NULL, &to.stats), 0)                                             \
+	X(stats, REDLOCK_E_INVAL, redlock_stats(s->client, NULL), redlock_stats(s->client, &to.stats))           \
+	X(node_stats, REDLOCK_E_INVAL, redlock_node_stats(NULL, 0, &to.node_stats), 0)                           \
+	X(node_stats, REDLOCK_E_INVAL, redlock_node_stats(s->client, 0, NULL),                                   \
+	  redlock_node_stats(s->client, 0, &to.node_stats))                                                      \
 	X(leapt_ms, 0, redlock_leapt_ms(NULL), redlock_leapt_ms(s->client))                                      \
 	X(lock_fence, 0, redlock_lock_fence(NULL), redlock_lock_fence(s->lock))                                  \
 	X(lock_token, REDLOCK_E_INVAL, redlock_lock_token(NULL, to.bytes, sizeof to.bytes, &size), 0)            \

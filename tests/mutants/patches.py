@@ -195,10 +195,10 @@ ROWS = [
 		'if redis.call("exists", KEYS[1]) == 0 then redis.call("set", KEYS[1], ARGV[1], "px", ARGV[2]) return 1 end\n'
 		+ OWNER_CHECK),
 	("a quorum of no is not a loss", 10, HOLD,
-		"else if (tally == RL_REFUSED && l->phase == RL_HELD)\n\t\trl_hold_lose(l, fx);\n\t", ""),
+		"else if (tally == RL_REFUSED && l->phase == RL_HELD)\n\t\trl_hold_lose(l, RL_COUNT_GONE, fx);\n\t", ""),
 	("an answer after the end revives the lock", 10, LOCK,
-		"if (l->phase == RL_HELD && e->now_ns >= l->valid_until_ns)\n\t\trl_hold_lose(l, fx);",
-		"if (l->phase == RL_HELD && e->now_ns >= l->valid_until_ns && !l->round.open)\n\t\trl_hold_lose(l, fx);"),
+		"if (l->phase == RL_HELD && e->now_ns >= l->valid_until_ns)\n\t\trl_hold_lose(l, RL_COUNT_EXPIRED, fx);",
+		"if (l->phase == RL_HELD && e->now_ns >= l->valid_until_ns && !l->round.open)\n\t\trl_hold_lose(l, RL_COUNT_EXPIRED, fx);"),
 	# ---- 11 ----
 	("option: max_extends", 11, "src/options.c", ".max_extends = o->max_extends,", ""),
 	("option: max_hold_ms", 11, "src/options.c", ".max_hold_ns = rl_time_ms(o->max_hold_ms),", ""),
@@ -234,7 +234,7 @@ ROWS = [
 		"if (l->phase == RL_HELD) {\n\t\tnext = rl_time_min(next, rl_time_min(l->valid_until_ns",
 		"if (l->phase == RL_HELD && !l->round.open) {\n\t\tnext = rl_time_min(next, rl_time_min(l->valid_until_ns"),
 	("expiry is not looked at", 14, LOCK,
-		"if (l->phase == RL_HELD && e->now_ns >= l->valid_until_ns)\n\t\trl_hold_lose(l, fx);", ""),
+		"if (l->phase == RL_HELD && e->now_ns >= l->valid_until_ns)\n\t\trl_hold_lose(l, RL_COUNT_EXPIRED, fx);", ""),
 	("held by the phase, not by the clock", 14, LOCK,
 		"return l->phase == RL_HELD && now_ns < l->valid_until_ns ? l->valid_until_ns : 0;",
 		"return l->phase == RL_HELD && now_ns > 0 ? l->valid_until_ns : 0;"),

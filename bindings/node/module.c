@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: MIT */
+/* The module: its calls by name, their arguments and results, and whether the loaded library fits. */
+#include "native.h"
+
+void *external(napi_env env, napi_value value)
+{
+	void *data = NULL;
+	napi_get_value_external(env, value, &data);
+	return data;
+}
+
+/* The bytes of a Buffer; NULL for anything else. */
+char *bytes(napi_env env, napi_value value, size_t *ret_len)
+{
+	void *data = NULL;
+	bool is_buffer = false;
+	size_t len = 0;
+	if (napi_is_buffer(env, value, &is_buffer) == napi_ok && is_buffer)
+		napi_get_buffer_info(env, value, &data, &len);
+	if (ret_len != NULL)
+		*ret_len = len;
+	return is_buffer && data == NULL ? "" : data;
+}
+
+napi_value element(napi_env env, napi_value array, uint32_t index)
+{
+	napi_value value = NULL;
+	napi_get_element(env, array, index, &value);
+	return value;
+}
+
+uint32_t length(napi_env env, napi_value array)
+{
+	uint32_t count = 0;
+	napi_get_array_length(env, array, &count);
+	return count;
+}
+
+/* A duration in ms; a number too large for the library, Infinity among them, is REDLOCK_FOREVER. */
+uint64_t duration(napi_env env, napi_value value)
+{
+	double ms = 0;
+	napi_get_value_double(env, value, &ms);
+	return ms >= 9e15 ? REDLOCK_FOREVER : ms > 0 ? (uint64_t)ms : 0;
+}
+
+napi_value number(napi_env env, double value)
+{
+	napi_value result = NULL;
+	napi_create_double(env, value, &result);
+	return result;
+}
+
+napi_value string(napi_env env, const char *text)
+{
+	napi_value result = NULL;
+	napi_create_string_utf8(env, text, NAPI_AUTO_LENGTH, &result);
+	return result;
+}
+
+napi_value fail(napi_env env, int error, const char *why)
+{
+	napi_throw_error(env, redlock_error_name(error), *why ? why : redlock_strerror(error));
+	return NULL;
+}
+
+/* error(code): [name, sentence] */
+CALL(error)
+{
+	ARGUMENTS(1);
+	int32_t code = 0;
+	napi_value pair = NULL;
+	napi_get_value_int32(env, args[0], &code);
+	napi_create_array(env, &pair);
+	napi_set_element(env, pair, 0, string(env, redlock_error_name(code)));
+	napi_set_element(env, pair, 1, string(env, redlock_strerror(code)));
+	return pair;
+}
+
+/* constant(name): as a negative number where an error has one. */
+CALL(constant)
+{
+	ARGUMENTS(1);
+	return number(env, (double)(int64_t)redlock_constant(bytes(env, args[0], NULL)));
+}
+
+/* Whether the loaded library is that of the header, or a newer one that still fits. */
+static bool fits(char *why, size_t size)
+{
+	const char *loaded = redlock_version(), *built = REDLOCK_VERSION;
+	size_t minor = (size_t)(strrchr(built, '.') - built) + 1;
+	if (strncmp(loaded, built, minor) == 0 &&
+	    redlock_constant("sizeof redlock_options") >= sizeof(struct redlock_options) &&
+	    redlock_constant("sizeof redlock_lock_options") >= sizeof(struct redlock_lock_options) &&
+	    redlock_constant("sizeof redlock_event") >= sizeof(struct redlock_event) &&
+	    redlock_constant("sizeof redlock_vote") >= sizeof(struct redlock_vote))
+		return true;
+	snprintf(why, size,
+	         "the module was compiled for redlock %s, but libredlock %s is loaded: install that version, or "
+	         "build the module again (node build.js)",
+	         built, loaded);
+	return false;
+}
+
+NAPI_MODULE_INIT()
+{
+	static const struct {
+		const char *name;
+		napi_callback call;
+	} calls[] = {
+#define ENTRY(name) {#name, call_##name},
+	    CALLS(ENTRY)
+#undef ENTRY
+	};
+	char why[TEXT];
+	if (!fits(why, sizeof why)) {
+		napi_throw_error(env, NULL, why);
+		return NULL;
+	}
+	for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
+		napi_value function = NULL;
+		napi_create_function(env, calls[i].name, NAPI_AUTO_LENGTH, calls[i].call, NULL, &function);
+		napi_set_named_property(env, exports, calls[i].name, function);
+	}
+	napi_set_named_property(env, exports, "version", string(env, redlock_version()));
+	return exports;
+}
