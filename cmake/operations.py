@@ -48,11 +48,11 @@ def read(path):
 		return file.read()
 
 
-def include(folder, text):
-	"""A line `-- include NAME` stands for the lines of parts/NAME.lua."""
+def include(parts, text):
+	"""A line `-- include NAME` stands for the lines of NAME.lua in the folder of parts."""
 	found = re.search(r"^ *-- include (\w+)$", text, re.M)
 	while found:
-		part = read(f"{folder}/parts/{found[1]}.lua").rstrip("\n")
+		part = read(f"{parts}/{found[1]}.lua").rstrip("\n")
 		text = text[:found.start()] + part + text[found.end():]
 		found = re.search(r"^ *-- include (\w+)$", text, re.M)
 	return text
@@ -239,11 +239,11 @@ def header(path, guard, content):
 		f"#ifndef {guard}\n#define {guard}\n{content}\n#endif\n")
 
 
-def write_scripts(folder, output, path, guard, prefix):
+def write_scripts(folder, parts, output, path, guard, prefix):
 	"""The scripts of a folder as C strings."""
 	content, names = "", []
 	for file in sorted(os.listdir(folder)):
-		text = strip(include(folder, read(f"{folder}/{file}"))) if file.endswith(".lua") else ""
+		text = strip(include(parts, read(f"{folder}/{file}"))) if file.endswith(".lua") else ""
 		if text == "":
 			continue
 		name = file[:-len(".lua")]
@@ -268,8 +268,9 @@ def write_operations(folder, path):
 
 def main():
 	folder, output = sys.argv[1:]
-	names = write_scripts(folder, output, f"{output}/proto/scripts_generated.h", "RL_PROTO_SCRIPTS_GENERATED_H", "RL_LUA")
-	names += write_scripts(f"{folder}/operator", output, f"{output}/tools/operator_scripts.h",
+	names = write_scripts(folder, f"{folder}/parts", output, f"{output}/proto/scripts_generated.h",
+		"RL_PROTO_SCRIPTS_GENERATED_H", "RL_LUA")
+	names += write_scripts(f"{folder}/operator", f"{folder}/parts", output, f"{output}/tools/operator_scripts.h",
 		"REDLOCK_TOOL_OPERATOR_SCRIPTS_H", "OPERATOR_LUA")
 	for file in set(os.listdir(f"{output}/scripts")) - {f"{name}.lua" for name in names}:
 		os.remove(f"{output}/scripts/{file}")

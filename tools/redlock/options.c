@@ -130,6 +130,8 @@ void settings_init(struct settings *settings)
 	settings->busy_code = settings->run_busy_code = EXIT_BUSY;
 	settings->duration_ms = 3000;
 	settings->hook_ms = 10000;
+	settings->every_ms = 2000;
+	settings->share = 2;
 }
 
 void settings_clear(struct settings *settings)

@@ -101,8 +101,12 @@ struct settings {
 	bool fence;
 	struct text_list also; /* further names of the same lock */
 	bool reentrant;
-	uint64_t compat; /* REDLOCK_COMPAT_ */
-	uint64_t slots;  /* 0: none */
+	uint64_t compat;   /* REDLOCK_COMPAT_ */
+	uint64_t slots;    /* 0: none */
+	uint64_t sort;     /* ls: a column, by its number in LS_SORT_WORDS */
+	uint64_t every_ms; /* ls --follow */
+	uint64_t share;    /* ls: percent of a server's time */
+	bool odd, orphans, follow;
 	bool quiet;
 	bool verbose;
 	bool json;
