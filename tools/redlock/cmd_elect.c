@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* redlock elect NAME: one leader among services that run everywhere. redlock-elect(1) is its whole behaviour. */
+/* redlock elect NAME: one leader among services that run everywhere, as redlock-elect(1) describes it. */
 #include <redlock/redlock.h>
 
 #include "cmd.h"
+#include "message.h"
 #include "run/elector.h"
 #include "run/status_file.h"
-#include "message.h"
 
 #define FIELD(name) offsetof(struct settings, name)
 
