@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* What the supervisor of a term tells the elector, over a pipe: the state of the election, when it changes.
- * Nothing waits for a reader. */
+/*
+ * The messages of the supervisor of a term to the elector, over a pipe: the state of the election, when it
+ * changes. Nothing waits for a reader.
+ */
 #ifndef REDLOCK_TOOL_RUN_NEWS_H
 #define REDLOCK_TOOL_RUN_NEWS_H
 
