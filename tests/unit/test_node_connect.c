@@ -205,7 +205,7 @@ TEST(debts_come_back_soon)
 
 TEST(closed_in_the_greeting)
 {
-	own_scene *s = scene_begin("", "", "connect");
+	own_scene *s = scene_begin("", "", "connect; accept");
 	scene_say(s, ":1\r\n");
 	scene_play(s, "hang up; turn");
 	assert_int_equal(s->node.link.backoff.failures, 1);
@@ -279,7 +279,7 @@ TEST(an_outage_is_forgotten)
 	             {REDLOCK_VOTE_READONLY, false},
 	             {REDLOCK_VOTE_GARBAGE, false}};
 	for (unsigned i = 0; i < COUNT(cases); i++) {
-		own_scene *s = scene_begin("", "", "connect; accept");
+		own_scene *s = scene_begin("", "", "connect");
 		rl_link_remember(&s->node.link, cases[i].failure, "before");
 		expect_failure(s, cases[i].failure, "before"); /* a connection alone is no answer */
 		scene_play(s, "greet 1");
