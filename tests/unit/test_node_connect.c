@@ -267,7 +267,8 @@ TEST(silence)
 	assert_string_equal(s->node.link.failure_text, "no answer for 5 seconds");
 }
 
-/* A server that answers again is neither down nor silent. A refusal stays until another failure replaces it. */
+/* A server that answers again is neither down nor silent. A refusal stays until another failure replaces it.
+ */
 TEST(an_outage_is_forgotten)
 {
 	static const struct {
