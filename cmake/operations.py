@@ -48,11 +48,11 @@ def read(path):
 		return file.read()
 
 
-def include(folder, text):
-	"""A line `-- include NAME` stands for the lines of parts/NAME.lua."""
+def include(parts, text):
+	"""A line `-- include NAME` stands for the lines of NAME.lua in the folder of parts."""
 	found = re.search(r"^ *-- include (\w+)$", text, re.M)
 	while found:
-		part = read(f"{folder}/parts/{found[1]}.lua").rstrip("\n")
+		part = read(f"{parts}/{found[1]}.lua").rstrip("\n")
 		text = text[:found.start()] + part + text[found.end():]
 		found = re.search(r"^ *-- include (\w+)$", text, re.M)
 	return text
@@ -103,21 +103,28 @@ def bounds(text):
 	return f".least = {least}, .most = {most or least}"
 
 
+def field(item):
+	"""The name of a field of an answer, as src/core/vote.h has it."""
+	skipped = {'""': "SKIPPED_TEXT"}.get(item) or (re.match("[-0-9]", item) and "SKIPPED")
+	return skipped or item.partition(":")[0].upper()
+
+
 def outcome(path, vote, value):
 	"""One kind of answer, and the vote that it is."""
 	head = f"{{.vote = REDLOCK_VOTE_{VOTES[vote]}, .type = RL_REPLY_"
 	if value in ("OK", "nil"):
 		return head + ("STATUS}" if value == "OK" else "NIL}")
 	if value.startswith("error "):
-		return head + f'ERROR, .items = "{value[6:]}"}}'
+		return head + f'ERROR, .error = "{value[6:]}"}}'
 	if not value.startswith("{"):
 		return head + f"INTEGER, {bounds(value)}}}"
 	items = [item.strip() for item in value.strip("{}").split(",")]
-	letters = "".join("s" if item == '""' or item.endswith(":text") else "i" for item in items)
-	limits = bounds(items[0]) if re.match("[-0-9]", items[0]) else ".least = INT64_MIN, .most = INT64_MAX"
-	if not all(re.fullmatch(r'""|-?\d+(\.\.-?\d+)?|[a-z_]+(:text|:ms)?', item) for item in items):
+	if not all(re.fullmatch(r'""|-?\d+(\.\.-?\d+)?|[a-z]+(:text|:ms)?', item) for item in items):
 		fail(path, f"no answer: {value}")
-	return head + f'ARRAY, .items = "{letters}", {limits}}}'
+	has_verdict = re.match("[-0-9]", items[0])
+	fields = ["VERDICT"] * bool(has_verdict) + [field(item) for item in items[bool(has_verdict):]]
+	limits = f", {bounds(items[0])}" if has_verdict else ""
+	return head + f'ARRAY, .fields = FIELDS({", ".join(f"RL_FIELD_{name}" for name in fields)}){limits}}}'
 
 
 def outcomes(rows):
@@ -131,7 +138,7 @@ class Operation:
 		self.path, self.name, self.signature = path, name, signature
 		self.forms, self.words, self.arguments, self.fields = [], {}, {}, []
 		self.answers = {"": [], "guarded ": []}
-		self.quotes = self.several = False
+		self.several = False
 		for key, value in signature:
 			self.take(key, value)
 		self.check()
@@ -146,7 +153,6 @@ class Operation:
 			self.take_script(script[1], script[2] or self.name, value)
 		elif answer:
 			self.answers[answer[1] or ""].append(outcome(self.path, answer[2], value))
-			self.quotes |= "token:text" in value
 		elif key in LINKS:
 			self.fields.append(f".{LINKS[key]} = RL_OP_{value.upper()}")
 		elif key in ("effect", "lost"):
@@ -200,7 +206,7 @@ class Operation:
 		if not any(field.startswith(".script = ") for field in self.fields):
 			fields.append(".script = RL_SCRIPT_COUNT")
 		fields += self.fields + [f".parked_as = RL_FORM_{self.parked_as()}"]
-		fields += [".quotes = true"] * self.quotes + [".several = true"] * self.several
+		fields += [".several = true"] * self.several
 		fields += [f".words[RL_FORM_{form}] = {row}" for form, row in self.words.items()]
 		fields.append(f".outcomes = {outcomes(self.answers[''] or self.answers['guarded '])}")
 		if self.answers["guarded "]:
@@ -233,11 +239,11 @@ def header(path, guard, content):
 		f"#ifndef {guard}\n#define {guard}\n{content}\n#endif\n")
 
 
-def write_scripts(folder, output, path, guard, prefix):
+def write_scripts(folder, parts, output, path, guard, prefix):
 	"""The scripts of a folder as C strings."""
 	content, names = "", []
 	for file in sorted(os.listdir(folder)):
-		text = strip(include(folder, read(f"{folder}/{file}"))) if file.endswith(".lua") else ""
+		text = strip(include(parts, read(f"{folder}/{file}"))) if file.endswith(".lua") else ""
 		if text == "":
 			continue
 		name = file[:-len(".lua")]
@@ -262,8 +268,9 @@ def write_operations(folder, path):
 
 def main():
 	folder, output = sys.argv[1:]
-	names = write_scripts(folder, output, f"{output}/proto/scripts_generated.h", "RL_PROTO_SCRIPTS_GENERATED_H", "RL_LUA")
-	names += write_scripts(f"{folder}/operator", output, f"{output}/tools/operator_scripts.h",
+	names = write_scripts(folder, f"{folder}/parts", output, f"{output}/proto/scripts_generated.h",
+		"RL_PROTO_SCRIPTS_GENERATED_H", "RL_LUA")
+	names += write_scripts(f"{folder}/operator", f"{folder}/parts", output, f"{output}/tools/operator_scripts.h",
 		"REDLOCK_TOOL_OPERATOR_SCRIPTS_H", "OPERATOR_LUA")
 	for file in set(os.listdir(f"{output}/scripts")) - {f"{name}.lua" for name in names}:
 		os.remove(f"{output}/scripts/{file}")

@@ -42,6 +42,7 @@ test_packages=(
 	procps         # ps: what a test has left running
 	bsdextrautils  # column: the table of the model
 	binutils       # readelf, objdump: what hardening has left in the binaries
+	abigail-tools  # the binary interface beside that of the last release
 	systemd        # the unit files of examples, under it
 	spin           # model checker
 	z3             # prover

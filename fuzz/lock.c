@@ -103,8 +103,7 @@ static struct rl_vote vote_of(const struct ledger *l, enum redlock_vote_code cod
 	if (l->rules.policy != &rl_kinds[RL_KIND_FENCED] || code != REDLOCK_VOTE_YES)
 		return vote;
 	bool raised = l->lock.phase == RL_RAISING && which % 4 != 0;
-	vote.number_count = RL_FENCE_NUMBER + 1;
-	vote.numbers[RL_FENCE_NUMBER] = raised ? (int64_t)l->lock.numbers->fence : (int64_t)(which % 8);
+	vote.number = raised ? (int64_t)l->lock.numbers->fence : (int64_t)(which % 8);
 	return vote;
 }
 

@@ -110,17 +110,18 @@ static void check_vote(const struct world *w, const struct rl_answer *a)
 {
 	const struct rl_vote *v = &a->vote;
 	const struct rl_reply *r = &w->node.link.resp.reply;
-	must(v->number_count <= RL_VOTE_NUMBERS && v->text_count <= RL_VOTE_TEXTS);
 	if (v->code != REDLOCK_VOTE_YES)
 		return;
-	bool stepped = w->node.talk.transaction.count > 0 && v->number_count == 0;
+	bool stepped = w->node.talk.transaction.count > 0 && !rl_vote_tells(v, RL_FIELD_VERDICT);
 	if (a->operation == REDLOCK_OP_QUERY) {
-		must(r->value.type == RL_REPLY_ARRAY && v->number_count == 2 && v->text_count == 2);
-		for (unsigned i = 0; i < v->text_count; i++)
-			must(v->texts[i].size < RL_RESP_ARENA && strlen(v->texts[i].bytes) <= v->texts[i].size);
+		must(r->value.type == RL_REPLY_ARRAY &&
+		     v->told == (RL_TOLD(TYPE) | RL_TOLD(PTTL) | RL_TOLD(SIZE) | RL_TOLD(VALUE)));
+		must(v->type.size < RL_RESP_ARENA && strlen(v->type.bytes) <= v->type.size);
+		must(v->value.size < RL_RESP_ARENA && strlen(v->value.bytes) <= v->value.size);
 	} else if (!stepped || a->operation == REDLOCK_OP_ACQUIRE) {
-		must(expected_yes(a->operation, r) && v->number_count == (r->value.type == RL_REPLY_INTEGER));
-		must(v->number_count == 0 || v->numbers[0] == r->value.integer);
+		must(expected_yes(a->operation, r) &&
+		     rl_vote_tells(v, RL_FIELD_VERDICT) == (r->value.type == RL_REPLY_INTEGER));
+		must(!rl_vote_tells(v, RL_FIELD_VERDICT) || v->verdict == r->value.integer);
 	}
 }
 

@@ -18,10 +18,5 @@ end
 local count, text = 0, ""
 -- include holders
 if kind ~= "hash" then return {kind, left, count, text} end
-local cursor, pair = "0", {}
-repeat
-  local step = redis.call("hscan", KEYS[1], cursor, "COUNT", 1)
-  cursor, pair = step[1], step[2]
-until pair[1] or cursor == "0"
-text = pair[1] and pair[1] .. "=" .. pair[2] or ""
+-- include first_field
 return {kind, left, #text, string.sub(text, 1, 1024)}

@@ -79,10 +79,8 @@ bool rl_nodes_next_refusal(struct rl_nodes *ns, unsigned *ret_node, struct rl_vo
 		return false;
 	*ret_node = (unsigned)__builtin_ctz(ns->refused_by);
 	*ret_vote = (struct rl_vote){.code = ns->refused_votes[*ret_node]};
-	if (ret_vote->code == REDLOCK_VOTE_QUARANTINE) {
-		ret_vote->number_count = 1;
-		ret_vote->numbers[0] = (int64_t)rl_admission_left_ms(&ns->list[*ret_node], now);
-	}
+	if (ret_vote->code == REDLOCK_VOTE_QUARANTINE)
+		ret_vote->left_ms = (int64_t)rl_admission_left_ms(&ns->list[*ret_node], now);
 	ns->refused_by &= ns->refused_by - 1;
 	return true;
 }

@@ -299,7 +299,7 @@ static int step(redlock_client *c, redlock_lock *lock, struct rl_event *event)
 	} else if (fx.send != RL_OP_NONE) {
 		send_to_nodes(c, lock, &fx);
 	} else if (fx.declines) {
-		decline(c, rl_handle_name(lock), event->vote.texts[0], event->node);
+		decline(c, rl_handle_name(lock), event->vote.token, event->node);
 	}
 	rl_schedule_set(&c->loop.schedule, &lock->timer, rl_lock_deadline(&lock->core));
 	if (lock->core.contended || lock->in_line)
@@ -469,8 +469,8 @@ static __attribute__((noinline)) void take_entered(redlock_client *c, redlock_lo
 	rl_seen_learn(lock, event, c->loop.now_ns);
 	rl_operate(c, lock, event);
 	bool ours = event->seq == lock->core.claim_seq && event->node == lock->core.gate;
-	if (event->vote.code == REDLOCK_VOTE_YES && ours && event->vote.text_count > 1)
-		rl_heir_keep(lock, event->vote.texts[1], c->loop.now_ns);
+	if (event->vote.code == REDLOCK_VOTE_YES && ours && rl_vote_tells(&event->vote, RL_FIELD_OFFER))
+		rl_heir_keep(lock, event->vote.offer, c->loop.now_ns);
 }
 
 void rl_operate_answer(redlock_client *c, struct rl_node *node, const struct rl_answer *answer)
@@ -507,7 +507,7 @@ static void take_over(redlock_client *c, redlock_lock *lock, const struct rl_hea
 {
 	event->kind = RL_EV_HAND;
 	event->offered_ns = heard->offered_ns;
-	event->vote = (struct rl_vote){.number_count = 1, .numbers = {heard->waiting}, .texts = {heard->token}};
+	event->vote = (struct rl_vote){.waiting = (int32_t)heard->waiting, .token = heard->token};
 	if (c->nodes.shared)
 		tell_twins(c, lock, event);
 	rl_operate(c, lock, event);

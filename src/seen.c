@@ -34,12 +34,12 @@ static uint64_t until(int64_t pttl_ms, uint64_t now_ns)
 
 void rl_seen_learn(redlock_lock *lock, const struct rl_event *e, uint64_t now_ns)
 {
-	const int64_t *numbers = e->vote.numbers;
-	bool asked = e->vote.text_count > RL_GATE_HOLDER && e->node == lock->core.gate;
-	bool tells = asked && e->vote.code == REDLOCK_VOTE_NO; /* others are asked so too, and know of no queue */
+	const struct rl_vote *vote = &e->vote;
+	bool asked = rl_vote_tells(vote, RL_FIELD_VALUE) && e->node == lock->core.gate;
+	bool tells = asked && vote->code == REDLOCK_VOTE_NO; /* others are asked so too, and know of no queue */
 	if (!tells || !lock->in_line || e->seq != lock->core.round.seq)
 		return;
-	struct rl_slice value = cut(e->vote.texts[RL_GATE_HOLDER]);
+	struct rl_slice value = cut(vote->value);
 	struct rl_seen *seen = malloc(sizeof *seen + value.size);
 	if (seen != NULL) {
 		*seen = (struct rl_seen){.told_ns = now_ns,
@@ -47,10 +47,10 @@ void rl_seen_learn(redlock_lock *lock, const struct rl_event *e, uint64_t now_ns
 		                         .node = (uint8_t)e->node,
 		                         .size = (uint16_t)value.size};
 		memcpy(seen->holder, value.bytes, value.size);
-		seen->waiting = numbers[RL_GATE_WAITING] > 0 ? (uint32_t)numbers[RL_GATE_WAITING] : 0;
-		bool key = numbers[RL_GATE_PTTL] != -2;
+		seen->waiting = vote->waiting > 0 ? (uint32_t)vote->waiting : 0;
+		bool key = vote->pttl_ms != -2;
 		seen->since_ns = key ? since(lock->seen, seen) : 0;
-		seen->until_ns = key ? until(numbers[RL_GATE_PTTL], now_ns) : 0;
+		seen->until_ns = key ? until(vote->pttl_ms, now_ns) : 0;
 	}
 	rl_seen_forget(lock);
 	lock->seen = seen;

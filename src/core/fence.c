@@ -37,9 +37,7 @@ void rl_fence_keep(struct rl_lock *l, const struct rl_event *e)
 		rl_gate_learn(l, e);
 	if (l->votes[e->node].code != REDLOCK_VOTE_YES)
 		return;
-	bool entered = e->operation == RL_OP_ENTER || e->operation == RL_OP_ENTER_ALL;
-	unsigned at = entered ? RL_FENCE_NUMBER_ENTERED : RL_FENCE_NUMBER;
-	int64_t number = e->vote.number_count > at ? e->vote.numbers[at] : 0;
+	int64_t number = e->vote.number;
 	if (number > 0 && number < RL_FENCE_END)
 		l->numbers->of[e->node] = (uint64_t)number;
 	else

@@ -21,10 +21,6 @@
 
 #include "core/state.h"
 
-/* The index of the fencing number in a yes: to a claim or a RAISE; and to ENTER, whose refusals use those
- * indices for other numbers. */
-enum { RL_FENCE_NUMBER = 1, RL_FENCE_NUMBER_ENTERED = 2 }; /* numbers */
-
 /* Numbers are below it: so far scripts count exactly. */
 #define RL_FENCE_END (INT64_C(1) << 53)
 

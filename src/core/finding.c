@@ -18,8 +18,8 @@ static bool says_whose(const struct rl_event *e)
 static bool has_values(const struct rl_event *e)
 {
 	bool looks = e->operation == RL_OP_QUERY || says_whose(e);
-	bool tells = looks && e->vote.text_count > RL_FINDING_VALUE;
-	assert(!tells || (e->vote.number_count > RL_FINDING_SIZE && e->vote.code == REDLOCK_VOTE_YES));
+	bool tells = looks && rl_vote_tells(&e->vote, RL_FIELD_TYPE);
+	assert(!tells || e->vote.code == REDLOCK_VOTE_YES);
 	return tells;
 }
 
@@ -31,10 +31,9 @@ static bool is_string(struct rl_slice type)
 static bool is_ours(const struct rl_event *e)
 {
 	if (says_whose(e))
-		return e->vote.numbers[RL_FINDING_OURS] == 1;
-	return e->token.size > 0 && is_string(e->vote.texts[RL_FINDING_TYPE]) &&
-	       (uint64_t)e->vote.numbers[RL_FINDING_SIZE] == e->token.size &&
-	       rl_slice_same(e->vote.texts[RL_FINDING_VALUE], e->token);
+		return e->vote.ours == 1;
+	return e->token.size > 0 && is_string(e->vote.type) && (uint64_t)e->vote.size == e->token.size &&
+	       rl_slice_same(e->vote.value, e->token);
 }
 
 enum redlock_vote_code rl_finding_vote(const struct rl_event *e)
@@ -46,12 +45,11 @@ void rl_finding_keep(struct rl_lock *l, const struct rl_event *e)
 {
 	if (l->findings == NULL || !has_values(e))
 		return;
-	struct rl_slice type = e->vote.texts[RL_FINDING_TYPE];
-	struct rl_slice value = e->vote.texts[RL_FINDING_VALUE];
+	struct rl_slice type = e->vote.type;
+	struct rl_slice value = e->vote.value;
 	struct redlock_finding *f = &l->findings[e->node];
-	*f = (struct redlock_finding){.known = 1,
-	                              .pttl_ms = e->vote.numbers[RL_FINDING_PTTL],
-	                              .value_len = (uint64_t)e->vote.numbers[RL_FINDING_SIZE]};
+	*f =
+	    (struct redlock_finding){.known = 1, .pttl_ms = e->vote.pttl_ms, .value_len = (uint64_t)e->vote.size};
 	memcpy(f->type, type.bytes, type.size < sizeof f->type - 1 ? type.size : sizeof f->type - 1);
 	f->value_kept = value.size < sizeof f->value ? value.size : sizeof f->value;
 	memcpy(f->value, value.bytes, f->value_kept);

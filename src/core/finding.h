@@ -9,14 +9,6 @@
 
 #include "core/state.h"
 
-/* The values of the vote. */
-enum {
-	RL_FINDING_PTTL,
-	RL_FINDING_SIZE,
-	RL_FINDING_OURS
-};                                          /* numbers; the last one where the value is no token */
-enum { RL_FINDING_TYPE, RL_FINDING_VALUE }; /* texts */
-
 /* Forgets what was found before. */
 void rl_finding_forget(struct rl_lock *lock);
 

@@ -63,26 +63,25 @@ void rl_gate_come_back(struct rl_lock *l, const struct rl_event *e)
 static bool is_shared(const struct rl_event *e)
 {
 	return e->operation == RL_OP_ENTER && e->vote.code == REDLOCK_VOTE_NO &&
-	       e->vote.text_count > RL_GATE_HOLDER && e->vote.texts[RL_GATE_HOLDER].size == 0 &&
-	       e->vote.numbers[RL_GATE_PTTL] >= 0;
+	       rl_vote_tells(&e->vote, RL_FIELD_VALUE) && e->vote.value.size == 0 && e->vote.pttl_ms >= 0;
 }
 
 void rl_gate_learn(struct rl_lock *l, const struct rl_event *e)
 {
-	const int64_t *numbers = e->vote.numbers;
+	const struct rl_vote *vote = &e->vote;
 	l->behind_readers |= is_shared(e);
 	bool tells =
 	    rl_state_tells(e->operation, RL_TELLS_QUEUE) && redlock_vote_kind(e->vote.code) <= REDLOCK_KIND_NO;
-	if (!tells || e->vote.number_count <= RL_GATE_PLACE || e->node != l->gate)
+	if (!tells || !rl_vote_tells(vote, RL_FIELD_WAITING) || e->node != l->gate)
 		return; /* others are asked so, too: they have no queue of ours */
-	if (numbers[RL_GATE_WAITING] < 0)
+	if (vote->waiting < 0)
 		return; /* it was asked without its queue */
-	l->contended = numbers[RL_GATE_WAITING] > 0;
+	l->contended = vote->waiting > 0;
 	if (e->vote.code == REDLOCK_VOTE_YES) {
 		l->placed = false;
 		return;
 	}
-	int64_t pttl = numbers[RL_GATE_PTTL], place = numbers[RL_GATE_PLACE];
+	int64_t pttl = vote->pttl_ms, place = vote->place;
 	if (place > 0 && l->place != place) { /* 0: it was not asked for one */
 		l->changed_ns = e->now_ns;        /* somebody before us has had his turn */
 		l->place = (uint16_t)(place & 0xffff);
@@ -95,6 +94,6 @@ void rl_gate_learn(struct rl_lock *l, const struct rl_event *e)
 
 void rl_gate_learn_waiters(struct rl_lock *l, const struct rl_event *e)
 {
-	if (rl_state_tells(e->operation, RL_TELLS_WAITERS) && rl_gate_tells_of_others(e->vote.numbers[0]))
+	if (rl_state_tells(e->operation, RL_TELLS_WAITERS) && rl_gate_tells_of_others(e->vote.verdict))
 		l->contended = rl_policy_of(l)->contends;
 }

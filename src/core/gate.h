@@ -9,14 +9,10 @@
 
 #include "core/state.h"
 
-/* The values of a gate's answer. */
-enum { RL_GATE_VERDICT, RL_GATE_WAITING, RL_GATE_PTTL, RL_GATE_PLACE }; /* numbers */
-enum { RL_GATE_TOKEN, RL_GATE_HOLDER };                                 /* texts */
-
-/* Whether the answer to a release says that somebody waits: 2 if it was ours, else -1. Nobody: 1 and 0. */
-static inline bool rl_gate_tells_of_others(int64_t answer)
+/* Whether the verdict of a release says that somebody waits: 2 if it was ours, else -1. Nobody: 1 and 0. */
+static inline bool rl_gate_tells_of_others(int32_t verdict)
 {
-	return answer > 1 || answer < 0;
+	return verdict > 1 || verdict < 0;
 }
 
 /* The gate's vote in this round. */

@@ -258,8 +258,7 @@ static int on_reply(struct rl_lock *l, const struct rl_event *e, struct rl_effec
 		rl_gate_come_back(l, e);
 	if (e->seq == l->claim_seq)
 		l->unanswered &= ~(1u << e->node);
-	if (e->vote.number_count == 1)
-		rl_gate_learn_waiters(l, e); /* also of a release long ago */
+	rl_gate_learn_waiters(l, e); /* also of a release long ago */
 	fx->twin = has_what_it_refused(l, e, code);
 	if (e->seq == l->look.seq) {
 		rl_contend_found(l, e, fx);

@@ -12,9 +12,7 @@ enum { PATIENCE = 8 };
 /* A gate says by its verdict which name it is, below that of a node that has no vote. */
 static uint8_t name_in(const struct rl_event *e)
 {
-	int64_t name = e->operation == RL_OP_ENTER_ALL ? -1 - e->vote.numbers[RL_GATE_VERDICT]
-	                                               : e->vote.numbers[RL_MANY_NAME];
-	return (uint8_t)(name & 0xff);
+	return (uint8_t)((e->operation == RL_OP_ENTER_ALL ? -1 - e->vote.verdict : e->vote.name) & 0xff);
 }
 
 static void lose_patience(struct rl_lock *l, const struct rl_event *e)
@@ -26,7 +24,7 @@ static void lose_patience(struct rl_lock *l, const struct rl_event *e)
 void rl_many_keep(struct rl_lock *l, const struct rl_event *e)
 {
 	rl_gate_learn(l, e);
-	if (e->vote.code != REDLOCK_VOTE_NO || e->vote.number_count <= RL_GATE_PLACE)
+	if (e->vote.code != REDLOCK_VOTE_NO || (e->vote.told & (RL_TOLD(NAME) | RL_TOLD(PLACE))) == 0)
 		return;
 	l->obstacle = name_in(e);
 	if (l->claims && l->stage == RL_STAGE_CLAIM)
@@ -34,7 +32,7 @@ void rl_many_keep(struct rl_lock *l, const struct rl_event *e)
 	if (e->operation != RL_OP_ENTER_ALL)
 		return; /* what follows, the gate alone says */
 	l->contended = true;
-	if (e->vote.numbers[RL_GATE_PLACE] == 0) {
+	if (e->vote.place == 0) {
 		l->placed = false;
 		l->place = 0;
 	}

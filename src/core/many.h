@@ -13,9 +13,6 @@
 
 #include "core/state.h"
 
-/* Where an answer says which name it is about, 1: the first. */
-enum { RL_MANY_NAME = 1 };
-
 /* Takes from a refusal which name it was that somebody else has, and what the gate says of its queue. */
 void rl_many_keep(struct rl_lock *lock, const struct rl_event *reply);
 

@@ -10,9 +10,6 @@
 
 #include "core/state.h"
 
-/* The values of the vote. */
-enum { RL_QUARANTINE_LEFT_MS }; /* numbers */
-
 /* An acquire begins. */
 void rl_quarantine_begin(struct rl_lock *lock);
 

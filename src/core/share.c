@@ -49,8 +49,7 @@ bool rl_share_confirm(struct rl_lock *l, const struct rl_event *e, struct rl_eff
 
 void rl_share_keep(struct rl_lock *l, const struct rl_event *e)
 {
-	bool kept_out = e->vote.code == REDLOCK_VOTE_NO && e->vote.number_count > 0 &&
-	                e->vote.numbers[RL_GATE_VERDICT] == KEPT_OUT;
+	bool kept_out = e->vote.code == REDLOCK_VOTE_NO && e->vote.verdict == KEPT_OUT;
 	if (l->claims && is_first(l))
 		rl_gate_find(l, e);
 	if (l->claims) /* else it is late, and what is known came from the gate */

@@ -53,7 +53,7 @@ void rl_slots_keep(struct rl_lock *l, const struct rl_event *e)
 	rl_gate_learn(l, e);
 	if (l->votes[e->node].code != REDLOCK_VOTE_YES)
 		return;
-	int64_t slot = e->vote.number_count > RL_SLOTS_NUMBER ? e->vote.numbers[RL_SLOTS_NUMBER] : -1;
+	int64_t slot = rl_vote_tells(&e->vote, RL_FIELD_SLOT) ? e->vote.slot : -1;
 	if (slot < 0 || (uint64_t)slot >= l->rules->slots) {
 		rl_ballot_cast(l, e->node, REDLOCK_VOTE_GARBAGE, l->votes[e->node].rtt_ns);
 		return;
@@ -87,8 +87,8 @@ void rl_slots_return(unsigned node, struct rl_effects *fx)
 
 bool rl_slots_is_other(const struct rl_lock *l, const struct rl_event *e)
 {
-	bool gives = l->phase == RL_HELD && e->vote.number_count > RL_SLOTS_NUMBER;
-	return gives && e->vote.numbers[RL_SLOTS_NUMBER] != l->slot;
+	bool gives = l->phase == RL_HELD && rl_vote_tells(&e->vote, RL_FIELD_SLOT);
+	return gives && e->vote.slot != l->slot;
 }
 
 void rl_slots_turn(struct rl_lock *l, const struct rl_event *e)

@@ -12,9 +12,6 @@
 
 #include "core/state.h"
 
-/* Where a yes tells the slot. */
-enum { RL_SLOTS_NUMBER = 2 };
-
 /* The votes as those for the slot that most nodes gave: others are neither yes nor no. Of a lock without
  * slots all of them are. */
 struct rl_count rl_slots_count(const struct rl_lock *lock);

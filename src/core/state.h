@@ -18,7 +18,7 @@
 
 /* The facts that the answer to an operation reports besides yes and no, as bits. */
 enum {
-	RL_TELLS_QUEUE = 1,   /* the waiters in a queue, RL_GATE_ values */
+	RL_TELLS_QUEUE = 1,   /* the waiters in a queue: waiting, pttl_ms, place */
 	RL_TELLS_WAITERS = 2, /* whether somebody waits: it gives something back */
 	RL_TELLS_KEY = 4      /* whether the key is ours; the node knows the token */
 };

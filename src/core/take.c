@@ -7,7 +7,7 @@
 
 static bool is_ours(const struct rl_lock *l, const struct rl_event *e)
 {
-	return l->offered_ns != 0 && rl_slice_same(e->vote.texts[0], e->token);
+	return l->offered_ns != 0 && rl_slice_same(e->vote.token, e->token);
 }
 
 /* Nothing is sent: the votes come by themselves. */
@@ -30,7 +30,7 @@ static void vote(struct rl_lock *l, const struct rl_event *e)
 {
 	if (e->node == l->gate) {
 		l->placed = false;
-		l->contended = e->vote.numbers[0] > 0;
+		l->contended = e->vote.waiting > 0;
 	}
 	if (l->round.operation == REDLOCK_OP_ACQUIRE)
 		rl_ballot_cast(l, e->node, rl_ballot_once(l, e->twins, REDLOCK_VOTE_YES),

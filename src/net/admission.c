@@ -19,7 +19,6 @@
 #define LATER_NS (1000 * RL_NS_PER_MS)
 
 /* How often a node tells its time: with renewals, and with claims. */
-enum { RL_MEET_TIME = 2, RL_VOTE_TIME }; /* which numbers tell it: of records, of votes */
 #define TIMED_NS (50 * RL_NS_PER_MS)
 #define TIMED_CLAIM_NS (1000 * RL_NS_PER_MS)
 
@@ -249,7 +248,7 @@ static void learn(struct rl_node *n, const struct rl_vote *vote, uint64_t now_ns
 	struct rl_admission *a = n->admission;
 	rl_set_learn(a->set, n->id, vote);
 	if (vote->code == REDLOCK_VOTE_YES)
-		read_clock(n, a->asked_ns, vote->numbers[RL_MEET_TIME]);
+		read_clock(n, a->asked_ns, vote->time_ms);
 	a->over_ns = rl_time_max(rl_time_add(now_ns, rl_time_ms(a->set->records[n->id].left_ms)),
 	                         a->set->offsets[n->id].out_until_ns);
 	rl_admission_settle(n, now_ns);
@@ -258,7 +257,7 @@ static void learn(struct rl_node *n, const struct rl_vote *vote, uint64_t now_ns
 /* An answer to another question must not be taken for one to this. */
 static bool is_quoted(const struct rl_node *n, const struct rl_vote *vote)
 {
-	return vote->text_count > 0 && rl_slice_same(vote->texts[0], rl_slice_of(n->admission->id));
+	return rl_vote_tells(vote, RL_FIELD_ID) && rl_slice_same(vote->id, rl_slice_of(n->admission->id));
 }
 
 void rl_admission_meet(struct rl_node *n, const struct rl_reply *reply, uint64_t now_ns)
@@ -413,8 +412,7 @@ bool rl_admission_renews(struct rl_node *n, uint64_t now_ns)
 
 static struct rl_vote refusal(const struct rl_node *n, enum redlock_vote_code code, uint64_t now_ns)
 {
-	return (struct rl_vote){
-	    .code = code, .number_count = 1, .numbers = {(int64_t)rl_admission_left_ms(n, now_ns)}};
+	return (struct rl_vote){.code = code, .left_ms = (int64_t)rl_admission_left_ms(n, now_ns)};
 }
 
 bool rl_admission_next(struct rl_node *n, struct rl_answer *ret, uint64_t now_ns)
@@ -557,7 +555,7 @@ static void hear_record(struct rl_node *n, const struct rl_entry *entry, struct 
                         uint64_t now_ns)
 {
 	n->admission->asking = false;
-	if (vote->text_count > 0 && !is_quoted(n, vote))
+	if (rl_vote_tells(vote, RL_FIELD_ID) && !is_quoted(n, vote))
 		vote->code = REDLOCK_VOTE_GARBAGE;
 	if (vote->code != REDLOCK_VOTE_GARBAGE && entry->operation == RL_OP_MEET)
 		learn(n, vote, now_ns);
@@ -581,20 +579,16 @@ void rl_admission_hear(struct rl_node *n, const struct rl_entry *entry, struct r
 	struct rl_admission *a = n->admission;
 	if (entry->timed) {
 		a->timing = false;
-		bool told =
-		    vote->code == REDLOCK_VOTE_YES || (vote->code == REDLOCK_VOTE_NO && vote->text_count == 1);
-		if (told && vote->number_count == 4 && vote->numbers[RL_VOTE_TIME] > 0) /* not a place in the queue */
-			read_clock(n, a->timed_ns, vote->numbers[RL_VOTE_TIME]);
+		if ((vote->code == REDLOCK_VOTE_YES || vote->code == REDLOCK_VOTE_NO) && vote->time_ms > 0)
+			read_clock(n, a->timed_ns, vote->time_ms);
 	}
-	if ((RL_FORMS_GUARD >> entry->form & 1) != 0 && vote->text_count > 0)
+	if ((RL_FORMS_GUARD >> entry->form & 1) != 0 && rl_vote_tells(vote, RL_FIELD_TOKEN))
 		n->methods.knows |= UINT64_C(1) << rl_ops[entry->operation].guard_script;
 	if (entry->operation == RL_OP_MEET || entry->operation == RL_OP_ADMIT) {
 		hear_record(n, entry, vote, now_ns);
 	} else if ((RL_FORMS_GUARD >> entry->form & 1) != 0 && vote->code == REDLOCK_VOTE_QUARANTINE) {
 		a->over_ns = now_ns;
 		a->opinion = (struct rl_set_opinion){.kind = RL_SET_REFUSE, .vote = REDLOCK_VOTE_QUARANTINE};
-		vote->number_count = 1;
-		vote->numbers[0] = 0;
 		rl_admission_ask(n, now_ns);
 	}
 }

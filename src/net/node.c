@@ -228,17 +228,14 @@ static void go_astray(struct rl_node *n, const struct rl_entry *entry)
 	rl_ledger_lose(&n->ledger, entry);
 }
 
-static bool tells_of_others(const struct rl_vote *vote)
+/* Whether the answer quotes another token than that of the front entry: it answers another question. */
+static bool is_misquoted(const struct rl_node *n, const struct rl_entry *entry, const struct rl_vote *vote)
 {
-	return vote->number_count > 0 && rl_gate_tells_of_others(vote->numbers[0]);
-}
-
-/* Whether that is the token of the front entry. */
-static bool is_quoted(const struct rl_node *n, const struct rl_entry *entry, struct rl_slice text)
-{
+	if (!rl_vote_tells(vote, RL_FIELD_TOKEN))
+		return false;
 	struct rl_slice bytes = rl_outbox_front_bytes(&n->link.outbox);
 	enum rl_form form = (enum rl_form)entry->form;
-	return rl_slice_same(rl_request_word(bytes, entry->operation, form, RL_WORD_TOKEN), text);
+	return !rl_slice_same(rl_request_word(bytes, entry->operation, form, RL_WORD_TOKEN), vote->token);
 }
 
 /* Reads an answer of a guarded set: in its forms an answer says more, and quotes the token. */
@@ -249,7 +246,7 @@ static __attribute__((noinline)) void read_guarded(struct rl_node *n, const stru
 	struct rl_vote *vote = &ret->vote;
 	bool guarded = (RL_FORMS_GUARD >> entry->form & 1) != 0;
 	rl_answer_read(rl_ops_outcomes(&rl_ops[entry->operation], (enum rl_form)entry->form), reply, vote);
-	if (guarded && vote->text_count > 0 && !is_quoted(n, entry, vote->texts[0]))
+	if (is_misquoted(n, entry, vote))
 		*vote = (struct rl_vote){.code = REDLOCK_VOTE_GARBAGE};
 	rl_admission_hear(n, entry, vote, now_ns);
 	bool relied = guarded && vote->code == REDLOCK_VOTE_YES && rl_ops_relies(&rl_ops[entry->operation]);
@@ -269,12 +266,11 @@ static void take_answer(struct rl_node *n, const struct rl_entry *entry, const s
 		read_guarded(n, entry, reply, ret, now_ns);
 	else
 		rl_answer_read(op->outcomes, reply, &ret->vote);
-	bool guarded = (RL_FORMS_GUARD >> entry->form & 1) != 0; /* then it was compared */
-	if (ret->vote.text_count > 0 && op->quotes && !guarded && !is_quoted(n, entry, ret->vote.texts[0]))
+	if (!n->guards && is_misquoted(n, entry, &ret->vote))
 		ret->vote = (struct rl_vote){.code = REDLOCK_VOTE_GARBAGE};
 	rl_method_learn(&n->methods, op, (enum rl_form)entry->form, error ? reply->value.text : NULL);
 	enum redlock_vote_code vote = ret->vote.code;
-	if (op->wakes != RL_OP_NONE && entry->tag.seq != 0 && tells_of_others(&ret->vote))
+	if (op->wakes != RL_OP_NONE && entry->tag.seq != 0 && rl_gate_tells_of_others(ret->vote.verdict))
 		rl_submit_wake(n, entry);
 	if (error || entry->owed)
 		settle(n, entry, vote, error ? reply->value.text : NULL, now_ns);

@@ -369,12 +369,12 @@ void rl_set_learn(struct rl_set *set, unsigned index, const struct rl_vote *vote
 	memcpy(before, r->run_id, sizeof before);
 	*r = (struct rl_set_record){.met = true, .verdict = RL_SET_SILENT, .failure = vote->code};
 	if (vote->code == REDLOCK_VOTE_YES) {
-		bool ok = vote->number_count == 4 && vote->text_count == 2 && vote->numbers[0] < RL_SET_SILENT;
-		r->verdict = ok ? (enum rl_set_verdict)vote->numbers[0] : RL_SET_SILENT;
+		bool ok = rl_vote_tells(vote, RL_FIELD_WORDS) && vote->verdict < RL_SET_SILENT;
+		r->verdict = ok ? (enum rl_set_verdict)vote->verdict : RL_SET_SILENT;
 		r->failure = REDLOCK_VOTE_FOREIGN;
-		r->left_ms = ok && vote->numbers[1] > 0 ? (uint64_t)vote->numbers[1] : 0;
-		r->flags = ok ? (unsigned)vote->numbers[3] : 0;
-		if (!ok || !read_words(vote->texts[1], set->addresses[index], r))
+		r->left_ms = ok && vote->left_ms > 0 ? (uint64_t)vote->left_ms : 0;
+		r->flags = ok ? (unsigned)vote->flags : 0;
+		if (!ok || !read_words(vote->words, set->addresses[index], r))
 			r->verdict = RL_SET_SILENT;
 	}
 	if (r->run_id[0] == '\0')

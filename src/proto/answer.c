@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "proto/answer.h"
 
-#include <stdlib.h>
+#include <stddef.h>
 #include <string.h>
 
 /* First words of error replies. Sources: server.c, script.c and replication.c of Redis 6 to 8 and Valkey;
@@ -60,25 +60,60 @@ static bool within(const struct rl_outcome *o, int64_t number)
 	return o->least <= number && number <= o->most;
 }
 
-static bool take_item(char letter, const struct rl_reply_value *v, struct rl_vote *vote)
+/* Where a field is kept. */
+static const struct {
+	uint8_t offset, size;
+} places[RL_FIELD_COUNT] = {
+#define PLACE(NAME, name)                                                                                    \
+	[RL_FIELD_##NAME] = {offsetof(struct rl_vote, name), sizeof((struct rl_vote *)0)->name},
+    RL_FIELD_NUMBERS(PLACE) RL_FIELD_TEXTS(PLACE)
+#undef PLACE
+};
+
+static bool is_text(enum rl_field field)
 {
-	if (letter == 'i' && v->type == RL_REPLY_INTEGER) {
-		vote->numbers[vote->number_count++] = v->integer;
-		return true;
-	}
-	if (letter != 's' || v->type != RL_REPLY_STRING)
+	return field == RL_FIELD_SKIPPED_TEXT || field >= RL_FIELD_TOKEN;
+}
+
+static void keep(struct rl_vote *vote, enum rl_field field, const void *value)
+{
+	if (field == RL_FIELD_SKIPPED || field == RL_FIELD_SKIPPED_TEXT)
+		return;
+	memcpy((char *)vote + places[field].offset, value, places[field].size);
+	vote->told |= UINT32_C(1) << field;
+}
+
+static int32_t saturated(int64_t number)
+{
+	return (int32_t)(number < INT32_MIN ? INT32_MIN : number > INT32_MAX ? INT32_MAX : number);
+}
+
+/* False: this verdict is not of the outcome. */
+static bool keep_number(const struct rl_outcome *o, struct rl_vote *vote, enum rl_field field, int64_t number)
+{
+	int32_t small = saturated(number);
+	keep(vote, field, places[field].size == sizeof small ? (const void *)&small : &number);
+	return field != RL_FIELD_VERDICT || within(o, number);
+}
+
+static bool take_item(const struct rl_outcome *o, enum rl_field field, const struct rl_reply_value *v,
+                      struct rl_vote *vote)
+{
+	if (!is_text(field))
+		return v->type == RL_REPLY_INTEGER && keep_number(o, vote, field, v->integer);
+	if (v->type != RL_REPLY_STRING)
 		return false;
-	vote->texts[vote->text_count++] = (struct rl_slice){v->text, v->kept};
+	keep(vote, field, &(struct rl_slice){v->text, v->kept});
 	return true;
 }
 
 static bool take_items(const struct rl_outcome *o, const struct rl_reply *r, struct rl_vote *vote)
 {
-	vote->number_count = vote->text_count = 0;
-	for (unsigned i = 0; i < r->count; i++)
-		if (!take_item(o->items[i], &r->items[i], vote))
+	const uint8_t *field = o->fields;
+	for (unsigned i = 0; i < r->count; i++, field++)
+		if (*field == RL_FIELD_END || !take_item(o, *field, &r->items[i], vote))
 			return false;
-	return o->items[r->count] == '\0' && (vote->number_count == 0 || within(o, vote->numbers[0]));
+	return *field == RL_FIELD_END;
 }
 
 /* Reads digits, with a sign; a number that is too large becomes the largest one. Returns the position after
@@ -100,15 +135,17 @@ static const char *take_number(const char *at, int64_t *ret)
  * they are. */
 static bool take_words(const struct rl_outcome *o, const struct rl_reply_value *v, struct rl_vote *vote)
 {
-	const char *item = o->items, *at = v->text;
-	vote->number_count = vote->text_count = 0;
-	for (; *item == 'i'; item++) {
-		at = take_number(at, &vote->numbers[vote->number_count++]);
-		if (at == NULL || *at++ != ' ')
+	const uint8_t *field = o->fields;
+	const char *at = v->text;
+	for (int64_t number; !is_text(*field) && *field != RL_FIELD_END; field++) {
+		at = take_number(at, &number);
+		if (at == NULL || *at++ != ' ' || !keep_number(o, vote, *field, number))
 			return false;
 	}
-	vote->texts[vote->text_count++] = (struct rl_slice){at, v->kept - (size_t)(at - v->text)};
-	return vote->number_count > 0 && strcmp(item, "s") == 0 && within(o, vote->numbers[0]);
+	if (field == o->fields || !is_text(field[0]) || field[1] != RL_FIELD_END)
+		return false;
+	keep(vote, *field, &(struct rl_slice){at, v->kept - (size_t)(at - v->text)});
+	return true;
 }
 
 static bool fits(const struct rl_outcome *o, const struct rl_reply *r, struct rl_vote *vote)
@@ -120,28 +157,36 @@ static bool fits(const struct rl_outcome *o, const struct rl_reply *r, struct rl
 	switch (o->type) {
 	case RL_REPLY_STATUS:
 		return strcmp(r->value.text, "OK") == 0;
-	case RL_REPLY_INTEGER:
-		vote->numbers[0] = r->value.integer;
-		vote->number_count = 1;
+	case RL_REPLY_INTEGER: /* nearly all answers to an extend or a release */
+		vote->told = RL_TOLD(VERDICT);
+		vote->verdict = saturated(r->value.integer);
 		return within(o, r->value.integer);
 	case RL_REPLY_ARRAY:
 		return take_items(o, r, vote);
 	case RL_REPLY_ERROR:
-		return begins(r->value.text, o->items);
+		return begins(r->value.text, o->error);
 	default:
 		return true;
 	}
 }
 
+/* Field by field: compilers make of that some stores, and of an empty struct this large a loop. */
+static void clear(struct rl_vote *vote)
+{
+	vote->told = 0;
+#define CLEAR(NAME, name) vote->name = 0;
+	RL_FIELD_NUMBERS(CLEAR)
+#undef CLEAR
+	vote->token = vote->value = (struct rl_slice){NULL, 0};
+}
+
 void rl_answer_read(const struct rl_outcome *o, const struct rl_reply *reply, struct rl_vote *vote)
 {
-	vote->number_count = vote->text_count = 0;
-	while (o->vote != REDLOCK_VOTE_PENDING && !fits(o, reply, vote))
-		o++;
-	if (o->vote != REDLOCK_VOTE_PENDING)
-		vote->code = o->vote;
-	else if (reply->value.type == RL_REPLY_ERROR)
-		vote->code = rl_answer_of_error(reply->value.text);
-	else
-		vote->code = REDLOCK_VOTE_GARBAGE;
+	for (clear(vote); o->vote != REDLOCK_VOTE_PENDING; clear(vote), o++)
+		if (fits(o, reply, vote)) {
+			vote->code = o->vote;
+			return;
+		}
+	vote->code =
+	    reply->value.type == RL_REPLY_ERROR ? rl_answer_of_error(reply->value.text) : REDLOCK_VOTE_GARBAGE;
 }

@@ -45,7 +45,7 @@ bool rl_heard_read(struct rl_slice text, struct rl_heard *ret)
 	if (!alone) {
 		ret->handed = cut_number(&text, UINT32_MAX, &number) &&
 		              cut_number(&text, UINT64_MAX, &ret->offered_ns) && cut(&text, &ret->token) &&
-		              cut_number(&text, UINT32_MAX, &waiting) && cut(&text, &ret->offer) && text.size > 0;
+		              cut_number(&text, INT32_MAX, &waiting) && cut(&text, &ret->offer) && text.size > 0;
 		ret->name = text;
 	}
 	ret->number = (uint32_t)number;

@@ -9,6 +9,7 @@
 #define RECORD(word) {.kind = RL_WORD_RECORD + RL_RECORD_##word}
 #define FIXED(text) {RL_WORD_FIXED, {text, sizeof(text) - 1}}
 #define WORDS(...) (const struct rl_word[]){__VA_ARGS__, PART(END)}
+#define FIELDS(...) (const uint8_t[]){__VA_ARGS__, RL_FIELD_END}
 #define OUTCOMES(...) (const struct rl_outcome[]){__VA_ARGS__, {.vote = REDLOCK_VOTE_PENDING}}
 /* clang-format on */
 #define FORM(name) RL_FORM_BIT(RL_FORM_##name)

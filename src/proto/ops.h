@@ -111,14 +111,15 @@ struct rl_word {
 	struct rl_slice fixed;
 };
 
-/* One kind of reply and the vote that it is. Its numbers and texts become the vote's, in their order. */
+/* One kind of reply and the vote that it is. */
 struct rl_outcome {
 	enum redlock_vote_code vote; /* PENDING: there are no more outcomes */
 	enum rl_reply_type type;     /* STATUS: "OK" */
-	const char *items;   /* ARRAY: a letter for each element, `i` a number, `s` a text; ERROR: how it begins.
-	                        Numbers and one text after them may also come as one string, with spaces between:
-	                        that costs a script a quarter of what a table does */
-	int64_t least, most; /* between these is the first number, if there is one */
+	const char *error;           /* ERROR: how it begins */
+	const uint8_t *fields; /* ARRAY: enum rl_field of each element, up to RL_FIELD_END. Numbers and one text
+	                        * after them may also come as one string, with spaces between: that costs a script
+	                        * a quarter of what a table does */
+	int64_t least, most;   /* the limits of the verdict */
 };
 
 /* Whether a request that was sent and not answered would do harm if the server executed it after those of the
@@ -153,7 +154,6 @@ struct rl_op {
 	uint8_t
 	    plainly;   /* a claim that needs more rights than the vote: what is asked in its place where they are
 	                * missing, RL_OP_, unless it is for a place in the queue, or is given back already */
-	bool quotes;   /* the first text of an answer is the request's token, or it is one to another question */
 	bool scripted; /* by a script, that looks at the queue where it can: there is no other way */
 	bool doubts;   /* its YES is no vote while an older request may still come */
 	bool several;  /* of several names or slots: its words are more than those of the row */
@@ -166,8 +166,7 @@ struct rl_op {
 
 	const struct rl_word *words[RL_FORM_WATCH];
 	const struct rl_outcome *outcomes;
-	const struct rl_outcome
-	    *guard_outcomes; /* of those two forms; the first text of an answer is the token */
+	const struct rl_outcome *guard_outcomes; /* of those two forms */
 
 	const char *rights;       /* what a user of the server must be allowed, besides EVAL and EVALSHA */
 	const char *watch_rights; /* the same in the form WATCH */

@@ -69,8 +69,8 @@ bool asked_read(const struct words *w, struct asked *ret)
 static bool is_text(const struct rl_outcome *o, struct bytes answer)
 {
 	const char *end = memchr(answer.at, '\n', answer.size);
-	return o->type == RL_REPLY_ARRAY && o->items[0] == 'i' && answer.at[0] == '$' && end != NULL &&
-	       end + 1 < answer.at + answer.size && o->least <= strtoll(end + 1, NULL, 10) &&
+	return o->type == RL_REPLY_ARRAY && o->fields[0] == RL_FIELD_VERDICT && answer.at[0] == '$' &&
+	       end != NULL && end + 1 < answer.at + answer.size && o->least <= strtoll(end + 1, NULL, 10) &&
 	       strtoll(end + 1, NULL, 10) <= o->most;
 }
 
@@ -87,10 +87,11 @@ static bool is_outcome(const struct rl_outcome *o, struct bytes answer)
 	if (answer.size < size || memcmp(answer.at, begins[o->type], size) != 0)
 		return false;
 	if (o->type == RL_REPLY_ERROR)
-		return answer.size > strlen(o->items) && memcmp(answer.at + 1, o->items, strlen(o->items)) == 0;
-	const char *first = o->type == RL_REPLY_ARRAY && o->items[0] == 'i' ? memchr(answer.at, ':', answer.size)
-	                    : o->type == RL_REPLY_INTEGER                   ? answer.at
-	                                                                    : NULL;
+		return answer.size > strlen(o->error) && memcmp(answer.at + 1, o->error, strlen(o->error)) == 0;
+	const char *first = o->type == RL_REPLY_ARRAY && o->fields[0] == RL_FIELD_VERDICT
+	                        ? memchr(answer.at, ':', answer.size)
+	                    : o->type == RL_REPLY_INTEGER ? answer.at
+	                                                  : NULL;
 	int64_t number = first != NULL ? strtoll(first + 1, NULL, 10) : o->least;
 	return o->least <= number && number <= o->most;
 }

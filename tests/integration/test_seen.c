@@ -217,10 +217,11 @@ static void tell_of(redlock_lock *lock, unsigned node, const struct answer *a, u
 	                         .seq = seq,
 	                         .node = node,
 	                         .vote = {.code = REDLOCK_VOTE_NO,
-	                                  .number_count = 4,
-	                                  .text_count = 2,
-	                                  .numbers = {0, 5, a->pttl_ms, 3},
-	                                  .texts = {{"", 0}, {a->holder, a->size}}}};
+	                                  .told = RL_TOLD(VALUE),
+	                                  .waiting = 5,
+	                                  .pttl_ms = a->pttl_ms,
+	                                  .place = 3,
+	                                  .value = {a->holder, a->size}}};
 	rl_seen_learn(lock, &event, now_ns);
 }
 

@@ -74,7 +74,7 @@ GUARD_ROWS = [
 	("upgrade: an earlier number is kept", 48, "src/core/share.c", "if (!l->alone)\n\t\trl_fence_forget(l);", ""),
 	("upgrade: who shares has the number", 48, "src/core/lock.c", " || rl_policy_of(l)->shares;", ";"),
 	("upgrade: late votes are not raised", 48, FENCE, "if (tally == RL_UNDECIDED && !raising)", "if (tally == RL_UNDECIDED)"),
-	("several: a claim has no number at its turn", 48, "src/core/fence.c", "|| e->operation == RL_OP_ENTER_ALL;", ";"),
+	("several: a claim has no number at its turn", 48, "ops/enter_all.lua", "{1, waiting, number,", "{1, waiting, 0,"),
 	("a lost counter begins at the floor", 31, "ops/parts/draw.lua",
 		"number = most + 1", "number = floor + 1"),
 	("a counter goes on below the floor", 31, "ops/parts/draw.lua", "and number > 1 and number > floor", "and number > 1"),

@@ -167,10 +167,12 @@ void drive_wake(struct drive *d, uint64_t node)
 
 void drive_gate(struct drive *d, enum redlock_vote_code vote, int waiting, int pttl_ms, int place)
 {
-	struct rl_vote answer = {
-	    .code = vote,
-	    .number_count = 4,
-	    .numbers = {[RL_GATE_WAITING] = waiting, [RL_GATE_PTTL] = pttl_ms, [RL_GATE_PLACE] = place}};
+	struct rl_vote answer = {.code = vote,
+	                         .told = RL_TOLD(WAITING) | RL_TOLD(PTTL) | RL_TOLD(PLACE),
+	                         .waiting = waiting,
+	                         .pttl_ms = pttl_ms,
+	                         .number = vote == REDLOCK_VOTE_YES ? pttl_ms : 0,
+	                         .place = place};
 	drive_step(d, (struct rl_event){.kind = RL_EV_REPLY,
 	                                .seq = d->lock.round.seq,
 	                                .node = d->lock.gate,
@@ -240,10 +242,11 @@ static struct rl_vote finding_of_letter(char letter, char *value)
 	if (value[1] == ' ')
 		value[1] = letter;
 	return (struct rl_vote){.code = REDLOCK_VOTE_YES,
-	                        .number_count = 2,
-	                        .numbers = {1000, (int64_t)strlen(value)},
-	                        .text_count = 2,
-	                        .texts = {slice_of(letter == '_' ? "none" : "string"), slice_of(value)}};
+	                        .told = RL_TOLD(TYPE) | RL_TOLD(VALUE),
+	                        .pttl_ms = 1000,
+	                        .size = (int64_t)strlen(value),
+	                        .type = slice_of(letter == '_' ? "none" : "string"),
+	                        .value = slice_of(value)};
 }
 
 void drive_keys(struct drive *d, const char *keys)
@@ -266,12 +269,13 @@ void drive_votes(struct drive *d, const char *votes)
 			drive_reply(d, node, drive_vote(votes[node]));
 }
 
-static void tell(struct drive *d, const char *numbers, enum redlock_vote_code code, unsigned at)
+/* The number of a yes, or what is left of a quarantine. */
+static void tell(struct drive *d, const char *numbers, enum redlock_vote_code code)
 {
 	for (unsigned node = 0; *numbers != '\0'; node++) {
-		struct rl_vote vote = {.code = code, .number_count = (uint8_t)(at + 1)};
+		struct rl_vote vote = {.code = code};
 		char *end = NULL;
-		vote.numbers[at] = strtoll(numbers, &end, 10);
+		*(code == REDLOCK_VOTE_YES ? &vote.number : &vote.left_ms) = strtoll(numbers, &end, 10);
 		if (end > numbers)
 			drive_step(d, (struct rl_event){
 			                  .kind = RL_EV_REPLY, .seq = d->lock.round.seq, .node = node, .vote = vote});
@@ -282,12 +286,12 @@ static void tell(struct drive *d, const char *numbers, enum redlock_vote_code co
 
 void drive_yes(struct drive *d, const char *numbers)
 {
-	tell(d, numbers, REDLOCK_VOTE_YES, RL_FENCE_NUMBER);
+	tell(d, numbers, REDLOCK_VOTE_YES);
 }
 
 void drive_left(struct drive *d, const char *ms)
 {
-	tell(d, ms, REDLOCK_VOTE_QUARANTINE, RL_QUARANTINE_LEFT_MS);
+	tell(d, ms, REDLOCK_VOTE_QUARANTINE);
 }
 
 uint64_t drive_deadline_ns(struct drive *d)

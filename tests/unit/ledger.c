@@ -77,8 +77,7 @@ static void note_vote(struct ledger *l)
 	if (e->seq == l->seq)
 		l->votes[e->node] = vote_of_server(l);
 	if (e->seq == l->claim_seq && e->vote.code == REDLOCK_VOTE_YES) {
-		unsigned at = e->operation == RL_OP_ENTER ? RL_FENCE_NUMBER_ENTERED : RL_FENCE_NUMBER;
-		l->told[e->node] = e->vote.number_count > at && e->vote.numbers[at] > 0 ? e->vote.numbers[at] : 0;
+		l->told[e->node] = e->vote.number > 0 ? e->vote.number : 0;
 		if (l->rules.policy == &rl_kinds[RL_KIND_FENCED] && l->told[e->node] == 0 && e->seq == l->seq &&
 		    l->votes[e->node] == REDLOCK_VOTE_YES)
 			l->votes[e->node] = REDLOCK_VOTE_GARBAGE;
@@ -91,7 +90,7 @@ static void note_vote(struct ledger *l)
 static void note_place(struct ledger *l)
 {
 	const struct rl_event *e = &l->event;
-	bool told = e->kind == RL_EV_REPLY && e->vote.number_count > RL_GATE_PLACE;
+	bool told = e->kind == RL_EV_REPLY && rl_vote_tells(&e->vote, RL_FIELD_PLACE);
 	if (told && e->vote.code == REDLOCK_VOTE_YES)
 		l->places &= ~(1u << e->node);
 	if (l->fx.quits && l->fx.call == l->lock.call)
@@ -478,12 +477,11 @@ void ledger_step(struct ledger *l, struct rl_event event)
 {
 	event.now_ns = l->now_ns;
 	event.identified = true;
-	if (event.vote.number_count > RL_GATE_PLACE)
+	bool placed = rl_vote_tells(&event.vote, RL_FIELD_PLACE);
+	if (placed)
 		event.operation = RL_OP_ENTER;
-	if (event.seq != l->seq || (l->entered >> event.node & 1) == 0)
-		event.vote.number_count = event.vote.number_count <= RL_GATE_PLACE       ? event.vote.number_count
-		                          : l->rules.policy == &rl_kinds[RL_KIND_FENCED] ? RL_FENCE_NUMBER + 1
-		                                                                         : 0;
+	if (placed && (event.seq != l->seq || (l->entered >> event.node & 1) == 0))
+		event.vote = (struct rl_vote){.code = event.vote.code, .number = event.vote.number};
 	l->event = event;
 	l->before = l->lock;
 	l->error = rl_lock_step(&l->lock, &event, &l->fx);

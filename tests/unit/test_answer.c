@@ -199,7 +199,7 @@ TEST(shapes_of_scripts)
 	}
 }
 
-/* An answer's numbers are the vote's; an answer to a request that was not executed has no numbers. */
+/* The vote has the fields of the answer; an answer to a request that was not executed has none. */
 TEST(shapes_of_enter)
 {
 	struct rl_reply_value one = {.type = RL_REPLY_INTEGER, .integer = 1}, none = {.type = RL_REPLY_INTEGER};
@@ -208,7 +208,7 @@ TEST(shapes_of_enter)
 	struct rl_vote vote;
 	rl_answer_read(rl_ops[RL_OP_ENTER].outcomes, &r, &vote);
 	assert_int_equal(vote.code, REDLOCK_VOTE_YES);
-	assert_true(vote.number_count == 4 && vote.text_count == 2);
+	assert_int_equal(vote.told, RL_TOLD(VERDICT) | RL_TOLD(WAITING) | RL_TOLD(TOKEN) | RL_TOLD(OFFER));
 	r.items[0] = none;
 	assert_int_equal(vote_of_reply(RL_OP_ENTER, &r), REDLOCK_VOTE_NO);
 	r.items[0].integer = -1;
@@ -230,7 +230,7 @@ TEST(shapes_of_enter)
 		struct rl_reply error = {.value = {.type = RL_REPLY_ERROR, .text = errors[i].text}};
 		rl_answer_read(rl_ops[RL_OP_ENTER].outcomes, &error, &vote);
 		assert_int_equal(vote.code, errors[i].vote);
-		assert_true(vote.number_count == 0 && vote.text_count == 0);
+		assert_int_equal(vote.told, 0);
 	}
 }
 
@@ -250,13 +250,12 @@ TEST(words_of_a_claim)
 	                                  " 1 7 0 0 t", "1 7 0 0\tt", "1 7 0 0.5 t", "1 7 0 0x1 t"};
 	struct rl_vote vote;
 	assert_int_equal(vote_of_words("1 7 0 1795412707135 a token", &vote), REDLOCK_VOTE_YES);
-	assert_true(vote.number_count == 4 && vote.numbers[1] == 7 && vote.numbers[3] == INT64_C(1795412707135));
-	assert_true(vote.text_count == 1 && vote.texts[0].size == 7 &&
-	            memcmp(vote.texts[0].bytes, "a token", 7) == 0);
+	assert_true(vote.verdict == 1 && vote.number == 7 && vote.time_ms == INT64_C(1795412707135));
+	assert_true(rl_slice_same(vote.token, (struct rl_slice){"a token", 7}));
 	assert_int_equal(vote_of_words("0 0 -1 0 t", &vote), REDLOCK_VOTE_NO);
-	assert_int_equal(vote.numbers[2], -1);
+	assert_int_equal(vote.pttl_ms, -1);
 	assert_int_equal(vote_of_words("-2 0 0 0 ", &vote), REDLOCK_VOTE_UNCOUNTED);
-	assert_int_equal(vote.texts[0].size, 0);
+	assert_true(rl_vote_tells(&vote, RL_FIELD_TOKEN) && vote.token.size == 0);
 	for (unsigned i = 0; i < COUNT(bad); i++)
 		assert_int_equal(vote_of_words(bad[i], &vote), REDLOCK_VOTE_GARBAGE);
 }
@@ -268,10 +267,9 @@ TEST(shapes_of_inspect)
 	struct rl_vote vote;
 	rl_answer_read(rl_ops[REDLOCK_OP_QUERY].outcomes, &good, &vote);
 	assert_int_equal(vote.code, REDLOCK_VOTE_YES);
-	assert_int_equal(vote.number_count, 2);
-	assert_int_equal(vote.numbers[1], 1);
-	assert_int_equal(vote.text_count, 2);
-	assert_int_equal(vote.texts[1].size, text.kept);
+	assert_int_equal(vote.told, RL_TOLD(TYPE) | RL_TOLD(PTTL) | RL_TOLD(SIZE) | RL_TOLD(VALUE));
+	assert_int_equal(vote.size, 1);
+	assert_int_equal(vote.value.size, text.kept);
 	for (unsigned i = 0; i < 4; i++) {
 		struct rl_reply bad = good;
 		bad.items[i] = nil;

@@ -121,11 +121,10 @@ static void deliver(struct contest *c, struct message m)
 	    .kind = RL_EV_REPLY, .seq = m.seq, .node = i, .operation = m.operation, .vote.code = m.vote};
 	event.token = text_of(ours, c->token[m.client]);
 	if (m.operation == REDLOCK_OP_QUERY && m.vote == REDLOCK_VOTE_YES) {
-		event.vote.number_count = event.vote.text_count = 2;
-		event.vote.texts[RL_FINDING_TYPE] =
-		    m.key == NOBODY ? (struct rl_slice){"none", 4} : (struct rl_slice){"string", 6};
-		event.vote.texts[RL_FINDING_VALUE] = text_of(key, m.key);
-		event.vote.numbers[RL_FINDING_SIZE] = (int64_t)event.vote.texts[RL_FINDING_VALUE].size;
+		event.vote.told = RL_TOLD(TYPE) | RL_TOLD(VALUE);
+		event.vote.type = m.key == NOBODY ? (struct rl_slice){"none", 4} : (struct rl_slice){"string", 6};
+		event.vote.value = text_of(key, m.key);
+		event.vote.size = (int64_t)event.vote.value.size;
 	}
 	step(c, m.client, event);
 }

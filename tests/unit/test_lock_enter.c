@@ -215,7 +215,7 @@ static struct rl_event told_of_waiters(const struct drive *d)
 	return (struct rl_event){.kind = RL_EV_REPLY,
 	                         .seq = d->lock.round.seq,
 	                         .operation = RL_OP_RELEASE,
-	                         .vote = {.code = REDLOCK_VOTE_YES, .number_count = 1, .numbers = {2}}};
+	                         .vote = {.code = REDLOCK_VOTE_YES, .verdict = 2}};
 }
 
 /* A report of waiters that comes late, when the next acquire has begun, is remembered after its grant: a

@@ -37,13 +37,11 @@ TEST(a_quorum_that_agrees_is_enough)
 	static const uint64_t told[] = {9, 5, 7, 7, 7};
 	struct drive d = drive_begin(fenced(5), "acquire; forget");
 	for (unsigned i = 0; i < COUNT(told); i++)
-		drive_step(
-		    &d, (struct rl_event){
-		            .kind = RL_EV_REPLY,
-		            .seq = 1,
-		            .node = i,
-		            .more = i + 1 < COUNT(told),
-		            .vote = {.code = REDLOCK_VOTE_YES, .number_count = 2, .numbers = {1, (int64_t)told[i]}}});
+		drive_step(&d, (struct rl_event){.kind = RL_EV_REPLY,
+		                                 .seq = 1,
+		                                 .node = i,
+		                                 .more = i + 1 < COUNT(told),
+		                                 .vote = {.code = REDLOCK_VOTE_YES, .number = (int64_t)told[i]}});
 	assert_int_equal(d.lock.phase, RL_HELD);
 	assert_int_equal(rl_lock_fence(&d.lock), 7);
 }
@@ -145,7 +143,7 @@ TEST(waiters_are_raised_too)
 	drive_play(&d, "acquire; votes NNN; until 3");
 	assert_int_equal(d.lock.stage, RL_STAGE_GATE);
 	assert_true(d.fx.stands && d.fx.offered_ns == 0);
-	drive_gate(&d, REDLOCK_VOTE_YES, 1, 7, 0); /* the number stands where a "no" has the PTTL */
+	drive_gate(&d, REDLOCK_VOTE_YES, 1, 7, 0); /* number 7 */
 	drive_play(&d, "yes -,5,5");
 	assert_true(d.lock.phase == RL_RAISING && d.fx.send == RL_OP_RAISE && d.fx.enter == 0);
 	assert_false(d.fx.stands);

@@ -30,7 +30,7 @@ static void hand(struct drive *d, unsigned node, const char *text, uint64_t offe
 	                                .call = d->lock.call,
 	                                .token = token("ours"),
 	                                .offered_ns = rl_time_ms(offered_ms),
-	                                .vote = {.number_count = 1, .numbers = {1}, .texts = {token(text)}}});
+	                                .vote = {.waiting = 1, .token = token(text)}});
 }
 
 static struct drive handed(uint64_t at_ms)

@@ -15,11 +15,14 @@ static void refuse_as(struct drive *d, unsigned node, unsigned operation, unsign
 {
 	struct rl_event event = {
 	    .kind = RL_EV_REPLY, .seq = d->lock.round.seq, .node = node, .operation = operation};
-	event.vote = (struct rl_vote){.code = REDLOCK_VOTE_NO, .number_count = 4, .numbers = {0, name, 900, 0}};
-	if (operation == RL_OP_ENTER_ALL) {
-		int64_t numbers[] = {-1 - (int64_t)name, place, -1, place};
-		memcpy(event.vote.numbers, numbers, sizeof numbers);
-	}
+	event.vote = (struct rl_vote){.code = REDLOCK_VOTE_NO, .told = RL_TOLD(NAME), .name = (int32_t)name};
+	if (operation == RL_OP_ENTER_ALL)
+		event.vote = (struct rl_vote){.code = REDLOCK_VOTE_NO,
+		                              .told = RL_TOLD(WAITING) | RL_TOLD(PTTL) | RL_TOLD(PLACE),
+		                              .verdict = -1 - (int32_t)name,
+		                              .waiting = (int32_t)place,
+		                              .pttl_ms = -1,
+		                              .place = (int32_t)place};
 	drive_step(d, event);
 }
 
@@ -32,7 +35,8 @@ static void grant(struct drive *d, unsigned node, unsigned operation, unsigned w
 {
 	struct rl_event event = {
 	    .kind = RL_EV_REPLY, .seq = d->lock.round.seq, .node = node, .operation = operation};
-	event.vote = (struct rl_vote){.code = REDLOCK_VOTE_YES, .number_count = 4, .numbers = {1, waiting}};
+	event.vote =
+	    (struct rl_vote){.code = REDLOCK_VOTE_YES, .told = RL_TOLD(WAITING), .waiting = (int32_t)waiting};
 	drive_step(d, event);
 }
 
@@ -265,7 +269,7 @@ TEST(a_client_that_released_does_not_overtake)
 	drive_release(&d);
 	struct rl_event event = {
 	    .kind = RL_EV_REPLY, .seq = d.lock.round.seq, .node = 1, .operation = RL_OP_RELEASE_ALL};
-	event.vote = (struct rl_vote){.code = REDLOCK_VOTE_YES, .number_count = 1, .numbers = {2}};
+	event.vote = (struct rl_vote){.code = REDLOCK_VOTE_YES, .verdict = 2};
 	drive_step(&d, event);
 	event.node = 0;
 	drive_step(&d, event);
@@ -281,8 +285,7 @@ static void tell(struct drive *d, unsigned node, unsigned operation, int64_t num
 {
 	struct rl_event event = {
 	    .kind = RL_EV_REPLY, .seq = d->lock.round.seq, .node = node, .operation = operation};
-	event.vote = (struct rl_vote){.code = REDLOCK_VOTE_YES, .number_count = 4};
-	event.vote.numbers[operation == RL_OP_ENTER_ALL ? RL_FENCE_NUMBER_ENTERED : RL_FENCE_NUMBER] = number;
+	event.vote = (struct rl_vote){.code = REDLOCK_VOTE_YES, .told = RL_TOLD(WAITING), .number = number};
 	drive_step(d, event);
 }
 

@@ -101,20 +101,21 @@ static struct rl_vote random_key(struct world *w)
 	if (!known)
 		return (struct rl_vote){.code = random_vote(w)};
 	return (struct rl_vote){.code = REDLOCK_VOTE_YES,
-	                        .number_count = 2,
-	                        .numbers = {-1, 1},
-	                        .text_count = 2,
-	                        .texts = {slice_of(none ? "none" : "string"), slice_of(none ? "" : value)}};
+	                        .told = RL_TOLD(TYPE) | RL_TOLD(VALUE),
+	                        .pttl_ms = -1,
+	                        .size = 1,
+	                        .type = slice_of(none ? "none" : "string"),
+	                        .value = slice_of(none ? "" : value)};
 }
 
 /* A random answer of a queue: of any row of answers. */
 static struct rl_vote random_place(struct world *w, struct rl_vote vote)
 {
 	if (chance(w, 50) && (vote.code == REDLOCK_VOTE_YES || vote.code == REDLOCK_VOTE_NO)) {
-		vote.number_count = 4;
-		vote.numbers[RL_GATE_WAITING] = rng_below(&w->rng, 3);
-		vote.numbers[RL_GATE_PTTL] = (int64_t)rng_below(&w->rng, 1000) - 2;
-		vote.numbers[RL_GATE_PLACE] = rng_below(&w->rng, 9);
+		vote.told = RL_TOLD(WAITING) | RL_TOLD(PTTL) | RL_TOLD(PLACE);
+		vote.waiting = (int32_t)rng_below(&w->rng, 3);
+		vote.pttl_ms = vote.number = (int64_t)rng_below(&w->rng, 1000) - 2;
+		vote.place = (int32_t)rng_below(&w->rng, 9);
 	}
 	return vote;
 }
@@ -126,8 +127,7 @@ static struct rl_vote random_number(struct world *w, struct rl_vote vote)
 	if (w->ledger.rules.policy != &rl_kinds[RL_KIND_FENCED] || vote.code != REDLOCK_VOTE_YES || chance(w, 2))
 		return vote;
 	bool raised = w->ledger.lock.phase == RL_RAISING && chance(w, 80);
-	vote.number_count = RL_FENCE_NUMBER + 1;
-	vote.numbers[RL_FENCE_NUMBER] = raised ? (int64_t)numbers->fence : 1 + (int64_t)rng_below(&w->rng, 3);
+	vote.number = raised ? (int64_t)numbers->fence : 1 + (int64_t)rng_below(&w->rng, 3);
 	return vote;
 }
 

@@ -68,10 +68,12 @@ TEST(the_owner_of_a_key)
 			                                 .node = node,
 			                                 .operation = RL_OP_SETNX_QUERY,
 			                                 .vote = {.code = REDLOCK_VOTE_YES,
-			                                          .number_count = 3,
-			                                          .numbers = {900, 10, ours},
-			                                          .text_count = 2,
-			                                          .texts = {{"string", 6}, {"1732150000", 10}}}});
+			                                          .told = RL_TOLD(TYPE) | RL_TOLD(VALUE),
+			                                          .pttl_ms = 900,
+			                                          .size = 10,
+			                                          .ours = ours,
+			                                          .type = {"string", 6},
+			                                          .value = {"1732150000", 10}}});
 		assert_int_equal(d.fx.done, REDLOCK_OP_QUERY);
 		assert_int_equal(d.fx.result, ours ? 0 : REDLOCK_E_GONE);
 		assert_int_equal(d.findings[0].pttl_ms, 900);

@@ -36,8 +36,9 @@ static struct rl_rules own(void)
 static void answer(struct drive *d, unsigned node, int verdict, int waiting)
 {
 	struct rl_vote vote = {.code = verdict > 0 ? REDLOCK_VOTE_YES : REDLOCK_VOTE_NO,
-	                       .number_count = 4,
-	                       .numbers = {[RL_GATE_VERDICT] = verdict, [RL_GATE_WAITING] = waiting}};
+	                       .told = RL_TOLD(VERDICT) | RL_TOLD(WAITING),
+	                       .verdict = verdict,
+	                       .waiting = waiting};
 	drive_step(d, (struct rl_event){.kind = RL_EV_REPLY,
 	                                .seq = d->lock.round.seq,
 	                                .node = node,
@@ -161,7 +162,7 @@ TEST(readers_do_not_keep_out_readers)
 	                                 .seq = d.lock.round.seq,
 	                                 .node = 2,
 	                                 .operation = RL_OP_SHARE,
-	                                 .vote = {.code = REDLOCK_VOTE_NO, .numbers = {-1}}});
+	                                 .vote = {.code = REDLOCK_VOTE_NO}});
 	drive_play(&d, "votes YY");
 	assert_int_equal(d.lock.phase, RL_HELD);
 }
@@ -232,10 +233,11 @@ TEST(the_gate_of_all_is_the_first_that_works)
 static void say_no(struct drive *d, unsigned node, const char *value, int pttl_ms)
 {
 	struct rl_vote vote = {.code = REDLOCK_VOTE_NO,
-	                       .number_count = 4,
-	                       .numbers = {0, 1, pttl_ms, 1},
-	                       .text_count = 2,
-	                       .texts = {{"", 0}, {value, strlen(value)}}};
+	                       .told = RL_TOLD(WAITING) | RL_TOLD(PTTL) | RL_TOLD(PLACE) | RL_TOLD(VALUE),
+	                       .waiting = 1,
+	                       .pttl_ms = pttl_ms,
+	                       .place = 1,
+	                       .value = {value, strlen(value)}};
 	drive_step(d, (struct rl_event){.kind = RL_EV_REPLY,
 	                                .seq = d->lock.round.seq,
 	                                .node = node,

@@ -28,8 +28,8 @@ static void give_as(struct drive *d, uint32_t seq, unsigned node, int slot, unsi
 	event.vote = (struct rl_vote){.code = yes          ? REDLOCK_VOTE_YES
 	                                      : slot == -1 ? REDLOCK_VOTE_NO
 	                                                   : REDLOCK_VOTE_SLOTS,
-	                              .number_count = 4,
-	                              .numbers = {yes, 0, yes ? slot : 0, 0}};
+	                              .told = yes ? RL_TOLD(SLOT) | RL_TOLD(WAITING) : 0,
+	                              .slot = yes ? slot : 0};
 	drive_step(d, event);
 }
 
@@ -96,13 +96,12 @@ TEST(a_yes_without_one_of_our_slots_does_not_count)
 	assert_int_equal(d.fx.result, REDLOCK_E_NOQUORUM);
 }
 
-/* Bytes after the numbers of an answer belong to another one. */
-TEST(a_yes_with_too_few_numbers)
+/* A slot that was not told is not the first one. */
+TEST(a_yes_without_a_slot)
 {
 	struct drive d = begin(slots(2, 0));
 	struct rl_event few = {.kind = RL_EV_REPLY, .seq = 1, .operation = RL_OP_SLOT};
-	few.vote = (struct rl_vote){
-	    .code = REDLOCK_VOTE_YES, .number_count = RL_SLOTS_NUMBER, .numbers = {[RL_SLOTS_NUMBER] = 1}};
+	few.vote = (struct rl_vote){.code = REDLOCK_VOTE_YES, .slot = 1};
 	drive_step(&d, few);
 	assert_int_equal(d.lock.votes[0].code, REDLOCK_VOTE_GARBAGE);
 	give(&d, 1, 0);

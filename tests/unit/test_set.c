@@ -29,6 +29,16 @@ static struct rl_set *make(bool require)
 	return made;
 }
 
+static void tell(unsigned i, int verdict, int flags, const char *words)
+{
+	struct rl_vote vote = {.code = REDLOCK_VOTE_YES,
+	                       .told = RL_TOLD(VERDICT) | RL_TOLD(FLAGS) | RL_TOLD(WORDS),
+	                       .verdict = verdict,
+	                       .flags = flags,
+	                       .words = {words, strlen(words)}};
+	rl_set_learn(set, i, &vote);
+}
+
 /* Node `i` says so; its record has these words, of which `pass` and the member's name follow from others. */
 static void say(unsigned i, int verdict, int flags, const char *id, const char *config, const char *old,
                 int step)
@@ -38,16 +48,13 @@ static void say(unsigned i, int verdict, int flags, const char *id, const char *
 	snprintf(text, sizeof text, RUN " %s %s %s %d 900 %s:%s %s%s%s - - - %s", id, config, old, step, passes,
 	         config, *old != '-' ? passes : "-", *old != '-' ? ":" : "", *old != '-' ? old : "",
 	         set->addresses[i]);
-	struct rl_vote vote = {REDLOCK_VOTE_YES, 4, 2, {verdict, 0, 0, flags}, {{"q", 1}, {text, strlen(text)}}};
-	rl_set_learn(set, i, &vote);
+	tell(i, verdict, flags, text);
 }
 
 static void say_bare(unsigned i)
 {
 	static const char text[] = RUN " - - - - - - - - - - -";
-	struct rl_vote vote = {
-	    REDLOCK_VOTE_YES, 4, 2, {RL_SET_BARE, 0, 0, 0}, {{"q", 1}, {text, sizeof text - 1}}};
-	rl_set_learn(set, i, &vote);
+	tell(i, RL_SET_BARE, 0, text);
 }
 
 /* A vote, or PENDING for a node that is held, YES with a pass, NO plainly. */
@@ -350,9 +357,7 @@ TEST(answers_that_do_not_count)
 	                                    RUN " s c - 1 9999999999999999999 p - - - - m"};
 	for (unsigned i = 0; i < COUNT(texts); i++) {
 		set = make(false);
-		struct rl_vote vote = {
-		    REDLOCK_VOTE_YES, 4, 2, {RL_SET_ADMITTED, 0, 0, OURS}, {{"q", 1}, {texts[i], strlen(texts[i])}}};
-		rl_set_learn(set, 0, &vote);
+		tell(0, RL_SET_ADMITTED, OURS, texts[i]);
 		expect(0, REDLOCK_VOTE_FOREIGN, "");
 		rl_set_learn(set, 1, &(struct rl_vote){.code = REDLOCK_VOTE_LOADING});
 		expect(1, REDLOCK_VOTE_LOADING, "");
@@ -388,9 +393,7 @@ TEST(counters_are_known_together)
 		set = make(true);
 		snprintf(text, sizeof text, RUN " s c - 1 900 " RUN ":c - %s %s - %s", cases[i].floor, cases[i].most,
 		         set->addresses[0]);
-		struct rl_vote vote = {
-		    REDLOCK_VOTE_YES, 4, 2, {RL_SET_ADMITTED, 0, 0, OURS}, {{"q", 1}, {text, strlen(text)}}};
-		rl_set_learn(set, 0, &vote);
+		tell(0, RL_SET_ADMITTED, OURS, text);
 		expect(0, REDLOCK_VOTE_YES, ":c");
 		assert_int_equal(set->records[0].floor != RL_SET_UNKNOWN, cases[i].known);
 		assert_int_equal(set->records[0].most != RL_SET_UNKNOWN, cases[i].known);
