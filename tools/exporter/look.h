@@ -56,7 +56,7 @@ struct look {
 	struct look_lock lock[LOOK_LOCKS_MOST];
 };
 
-/* What takes looks: a client, and what it asks with. One thread uses it. */
+/* A client, its asker and its handles, which take the looks. One thread uses it. */
 struct looker;
 
 /* Opens it with the options of a client, which stay the caller's. `locks`: names, at most LOOK_LOCKS_MOST.

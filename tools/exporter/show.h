@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the program answers: a look, written as text. Bytes that others have chosen (names, labels, what
+/* The answers of the program: a look, written as text. Bytes that others have chosen (names, labels, what
  * servers say) are made harmless for each form. */
 #ifndef REDLOCK_EXPORTER_SHOW_H
 #define REDLOCK_EXPORTER_SHOW_H
