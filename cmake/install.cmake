@@ -43,7 +43,9 @@ install(CODE "set(source \"${PROJECT_SOURCE_DIR}\")
 	set(bindir \"${CMAKE_INSTALL_BINDIR}\")
 	set(docdir \"${CMAKE_INSTALL_DOCDIR}\")" COMPONENT redlock-doc)
 install(SCRIPT cmake/examples.cmake COMPONENT redlock-doc)
-install(CODE "set(source \"${PROJECT_SOURCE_DIR}\")" COMPONENT redlock)
+install(CODE "set(source \"${PROJECT_SOURCE_DIR}\")
+	set(bindir \"${CMAKE_INSTALL_BINDIR}\")" COMPONENT redlock)
+install(SCRIPT cmake/units.cmake COMPONENT redlock)
 install(SCRIPT cmake/configuration.cmake COMPONENT redlock)
 add_custom_target(uninstall
 	COMMAND ${CMAKE_COMMAND} -D BUILD=${PROJECT_BINARY_DIR} -P ${PROJECT_SOURCE_DIR}/cmake/uninstall.cmake

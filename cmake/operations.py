@@ -245,10 +245,8 @@ def read_operations(folder):
 	return {name: Operation(f"{folder}/{name}.lua", name, pairs) for name, pairs in found if pairs is not None}
 
 
-def scripts_of(folder, operations):
+def scripts_of(folder, modules, operations):
 	"""The scripts of a folder as they are sent, by name."""
-	library = f"{folder}/lib"
-	modules = {name: read_module(name, text) for name, text in sources(library)} if os.path.isdir(library) else {}
 	ret = {}
 	for name, text in sources(folder):
 		own = [script for script in operations[name].scripts if script in (name, f"guarded_{name}")] if name in operations else [name]
@@ -279,9 +277,10 @@ def write_scripts(scripts, output, path, guard, prefix):
 def main():
 	folder, output = sys.argv[1:]
 	operations = read_operations(folder)
-	names = write_scripts(scripts_of(folder, operations), output, f"{output}/proto/scripts_generated.h",
+	modules = {name: read_module(name, text) for name, text in sources(f"{folder}/lib")}
+	names = write_scripts(scripts_of(folder, modules, operations), output, f"{output}/proto/scripts_generated.h",
 		"RL_PROTO_SCRIPTS_GENERATED_H", "RL_LUA")
-	names += write_scripts(scripts_of(f"{folder}/operator", {}), output, f"{output}/tools/operator_scripts.h",
+	names += write_scripts(scripts_of(f"{folder}/operator", modules, {}), output, f"{output}/tools/operator_scripts.h",
 		"REDLOCK_TOOL_OPERATOR_SCRIPTS_H", "OPERATOR_LUA")
 	for file in set(os.listdir(f"{output}/scripts")) - {f"{name}.lua" for name in names}:
 		os.remove(f"{output}/scripts/{file}")

@@ -20,6 +20,8 @@ test_packages=(
 	"${build_packages[@]}"
 	g++            # the header in C++
 	libcmocka-dev  # unit tests
+	libmicrohttpd-dev # HTTP of redlock-exporter
+	curl           # asks it
 	liblua5.1-0-dev # runs the scripts for the simulator, as servers do
 	redis-tools    # redis-cli: the classic unlock script
 	openssl        # certificates of the TLS tests
@@ -40,6 +42,7 @@ test_packages=(
 	procps         # ps: what a test has left running
 	bsdextrautils  # column: the table of the model
 	binutils       # readelf, objdump: what hardening has left in the binaries
+	abigail-tools  # the binary interface beside that of the last release
 	systemd        # the unit files of examples, under it
 	spin           # model checker
 	z3             # prover

@@ -11,6 +11,7 @@
 -- rights: type pttl strlen getrange hscan
 -- watch rights: multi exec type pttl strlen getrange
 
+local keys = require("keys")
 local shared = require("shared")
 
 local kind = redis.call("type", KEYS.name).ok
@@ -20,10 +21,5 @@ if kind == "string" then
 end
 local count, text = shared.holders(KEYS.name, kind, left)
 if kind ~= "hash" then return {kind, left, count, text} end
-local cursor, pair = "0"
-repeat
-  local step = redis.call("hscan", KEYS.name, cursor, "COUNT", 1)
-  cursor, pair = step[1], step[2]
-until pair[1] or cursor == "0"
-text = pair[1] and pair[1] .. "=" .. pair[2] or ""
+text = keys.first_field(KEYS.name)
 return {kind, left, #text, string.sub(text, 1, 1024)}

@@ -60,4 +60,14 @@ function keys.lengthen_all(first, last, ttl)
   return failed
 end
 
+-- One field of a hash and its value, as `field=value`; "": it has none.
+function keys.first_field(key)
+  local cursor, pair = "0"
+  repeat
+    local step = redis.call("hscan", key, cursor, "COUNT", 1)
+    cursor, pair = step[1], step[2]
+  until pair[1] or cursor == "0"
+  return pair[1] and pair[1] .. "=" .. pair[2] or ""
+end
+
 return keys

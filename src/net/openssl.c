@@ -13,6 +13,24 @@ static struct rl_openssl table; /* written once, under the mutex */
 static bool loaded;
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 
+#if defined RL_OPENSSL_INSIDE
+/* A static command with TLS has OpenSSL inside. */
+static bool load(char *why, size_t why_size)
+{
+	(void)why, (void)why_size;
+#define RL_OPENSSL_FILL(name) table.name = (name);
+	RL_OPENSSL_MAP(RL_OPENSSL_FILL)
+#undef RL_OPENSSL_FILL
+	return true;
+}
+#elif defined RL_OPENSSL_NONE
+/* A static command without TLS can load no library: dlopen() would want the libc that it was linked with. */
+static bool load(char *why, size_t why_size)
+{
+	snprintf(why, why_size, "this static redlock has no TLS: build one with REDLOCK_STATIC_COMMAND=TLS");
+	return false;
+}
+#else
 /* The first function that is missing, NULL: all are there. A function pointer is copied as bytes: ISO C has
  * no conversion for it, POSIX has. */
 static const char *fill(void *ssl, void *crypto)
@@ -49,6 +67,7 @@ static bool load(char *why, size_t why_size)
 		snprintf(why, why_size, "TLS needs a newer OpenSSL: this one has no %s", missing);
 	return missing == NULL;
 }
+#endif
 
 bool rl_openssl_load(char *why, size_t why_size)
 {

@@ -46,6 +46,8 @@ clean() { # VERB ARGUMENT...
 		hostile "$mode"
 		clean status job
 		clean status
+		clean ls
+		clean ls --prefix $'\e'
 		clean doctor
 		clean doctor --prefix x
 		clean acquire -w 400ms job

@@ -32,7 +32,8 @@ def finding(mode):
 FACTS = [b"run_id:", b"\r\nredis_version:7.0.", b"\r\nrole:slave\r\nmaster_host:", b"\r\nmaxmemory:1\r\nmaxmemory_policy:",
          b"\r\naof_last_write_status:", b"\r\nmonotonic_clock:@ inf "]
 DOCTOR = {b"CONFIG": b"*2\r\n" + bulk(EVIL) * 2, b"TIME": b"*2\r\n" + bulk(EVIL) * 2, b"PTTL": b":-1\r\n",
-          b"SCAN": b"*2\r\n" + bulk(b"0") + b"*1\r\n" + bulk(EVIL)}
+          b"SCAN": b"*2\r\n" + bulk(b"0") + b"*2\r\n" + bulk(EVIL) + bulk(EVIL.replace(b"\x00", b"")),
+          b"GETRANGE": bulk(TOKEN)}
 
 
 def odd(mode, words):
@@ -58,6 +59,8 @@ def answer(mode, words):
         return DOCTOR[command]
     if command == b"SET":
         return b"+OK\r\n" if mode == "lost" else b"$-1\r\n"
+    if words[1].startswith(b"local kind, left = "):  # the script of `redlock ls`
+        return b"*5" + finding(mode)[2:] + b":1\r\n"
     if command in (b"EVAL", b"EVALSHA"):
         return finding(mode) if len(words) == 4 else b":0\r\n"
     return b"-ERR unknown command\r\n"

@@ -33,7 +33,7 @@ export PKG_CONFIG_PATH=$lib/pkgconfig
 unset LD_LIBRARY_PATH
 
 echo "- the files are there"
-for file in bin/{redlock,rflock} share/man/man1/{redlock,redlock-run,redlock-doctor,rflock}.1 share/man/man3/redlock{,_config,_lock,_query}.3 \
+for file in bin/{redlock,rflock} share/man/man1/{redlock,redlock-run,redlock-doctor,redlock-elect,rflock}.1 share/man/man3/redlock{,_config,_lock,_query}.3 \
 	share/man/man3/redlock_acquire.3 share/doc/redlock/{LICENSE,README.md,examples/{redlock.conf,crontab,blocking.c}}; do
 	[[ -s $prefix/$file || -s $prefix/$file.gz ]] || fail "$file is not installed"
 done
@@ -83,6 +83,8 @@ printf '#include "%s"\n' "${header%/*}"/*.h | cc -E -P - >"$work/headers"
 grep -v '^static inline' "$work/headers" | grep -oE '\bredlock_[a-z0-9_]+ *\(' | tr -d ' (' | sort -u >"$work/declared"
 [[ -s $work/declared ]] || fail "no function was found in the header"
 diff "$work/declared" "$work/exported" || fail "declared (<) and exported (>) functions differ"
+sed -nE 's/^ (redlock_[a-z0-9_]+)@.*/\1/p' "$here/../../debian/libredlock0.symbols" | LC_ALL=C sort |
+	diff "$work/exported" - || fail "exported functions (<) and debian/libredlock0.symbols (>) differ: correct that file"
 
 echo "- the man pages have all errors and votes of the header, with their values and kinds, and all functions"
 cells() { # the first two columns of the tables, as "CODE SECOND"
@@ -181,6 +183,17 @@ for component in libredlock libredlock-dev redlock redlock-doc; do
 done
 sort "$work/parts.files" | diff "$work/whole.files" - || fail "the whole (<) and its components (>) differ"
 ! files "$work/redlock-doc" | grep -v '^./usr/share/doc/' || fail "redlock-doc has more than documents"
+units=$work/redlock/usr/lib/systemd/system
+for unit in redlock-job redlock-service; do
+	grep -qE '^ExecStart=/usr/bin/redlock run .*%i -- /etc/redlock/jobs/%i$' "$units/$unit@.service" || fail "$unit@.service: $(<"$units/$unit@.service")"
+done
+if command -v systemd-analyze >/dev/null; then
+	cp -r "$units" "$work/units"
+	sed -i 's,^ExecStart=[^ ]*,ExecStart=/bin/echo,' "$work"/units/*.service
+	systemd-analyze verify --man=no "$work"/units/redlock-job@a.{timer,service} "$work/units/redlock-service@a.service" 2>"$work/verify" ||
+		fail "$(<"$work/verify")"
+	! grep 'redlock-' "$work/verify" || fail "systemd complains about the units"
+fi
 DESTDIR=$work/redlock cmake --build "$build" --target uninstall >"$work/uninstall.log"
 [[ $(files "$work/redlock") == ./etc/redlock/redlock.conf ]] || fail "uninstall has left $(files "$work/redlock")"
 echo ok

@@ -24,6 +24,12 @@ void guard_view_recall(struct guard_view *view, const struct settings *settings)
 void guard_view_look(struct guard_view *view, const struct session *session,
                      const struct guard_record *records, unsigned nodes, unsigned quorum);
 
+/* A node of a guarded set that has lost its record, or has another process, may have forgotten a lock: until
+ * the end of its quarantine "no key" says nothing. Writes the mask of these nodes, and the time until the
+ * last of them votes again. The mask is 0 where the guard does not apply. */
+uint64_t guard_view_forgetful(const struct session *session, const struct guard_record *records,
+                              uint64_t *ret_left_ms);
+
 /* The guard is off, and the nodes have a record, or had one. */
 bool guard_view_is_ignored(const struct guard_view *view);
 

@@ -17,8 +17,8 @@
 #include "suggest.h"
 
 static const struct command *const commands[] = {
-    &cmd_run,  &cmd_acquire, &cmd_extend, &cmd_release, &cmd_check, &cmd_status,
-    &cmd_last, &cmd_doctor,  &cmd_init,   &cmd_cluster, &cmd_bench, &cmd_config,
+    &cmd_run,  &cmd_acquire, &cmd_extend, &cmd_release, &cmd_check,   &cmd_status, &cmd_ls,
+    &cmd_last, &cmd_elect,   &cmd_doctor, &cmd_init,    &cmd_cluster, &cmd_bench,  &cmd_config,
 };
 
 enum { COMMAND_COUNT = sizeof commands / sizeof commands[0] };
@@ -133,9 +133,10 @@ static int show_acl(void)
 	      "channel can forge a lock, as can a user who may write the keys. Guarded node\n"
 	      "sets need ~redlock:set, hmget, hget, hset, hdel, mget, time, info and eval;\n"
 	      "without incrby, --fence takes two round trips. zadd to zcount are for --shared.\n"
-	      "type and the last four are for `redlock status NAME`, `redlock check`, and runs\n"
-	      "inside runs: without type these find nothing out (76), and a run waits for\n"
-	      "itself. --shared needs type, too.\n\n"
+	      "type and the last four are for `redlock status NAME`, `redlock ls`, `redlock\n"
+	      "check`, and runs inside runs: without type these find nothing out (76), and a\n"
+	      "run waits for itself. --shared needs type, too. `redlock ls` also needs scan,\n"
+	      "which these rules do not permit.\n\n"
 	      "&__keyspace@*__:PREFIX* is of use where servers publish changes of keys:\n\n"
 	      "  CONFIG SET notify-keyspace-events Kgx\n\n"
 	      "If another program deletes the key, the first waiter is then told at once.\n"

@@ -61,8 +61,13 @@ struct settings {
 	uint64_t renew_ms;      /* 0: ttl/3 */
 	uint64_t kill_after_ms; /* 0: the smaller of 5s and ttl/6 */
 	uint64_t min_hold_ms;
-	uint64_t max_hold_ms; /* 0: no limit */
-	uint64_t report_fd;   /* 0: none */
+	uint64_t max_hold_ms;                           /* 0: no limit */
+	uint64_t report_fd;                             /* 0: none */
+	const char *on_gain, *on_loss_line, *on_change; /* elect: shell lines; NULL */
+	uint64_t hook_ms;
+	const char *status_file;
+	bool is_leader;
+	bool show_leader;
 	uint64_t remember_ms; /* 0: no marker, unless there is a period */
 	uint64_t once_per_ms; /* 0: as often as it is called */
 	bool retry_failed;
@@ -96,8 +101,12 @@ struct settings {
 	bool fence;
 	struct text_list also; /* further names of the same lock */
 	bool reentrant;
-	uint64_t compat; /* REDLOCK_COMPAT_ */
-	uint64_t slots;  /* 0: none */
+	uint64_t compat;   /* REDLOCK_COMPAT_ */
+	uint64_t slots;    /* 0: none */
+	uint64_t sort;     /* ls: a column, by its number in LS_SORT_WORDS */
+	uint64_t every_ms; /* ls --follow */
+	uint64_t share;    /* ls: percent of a server's time */
+	bool odd, orphans, follow;
 	bool quiet;
 	bool verbose;
 	bool json;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "exit_codes.h"
+#include "fence_number.h"
 #include "guard_view.h"
 #include "message.h"
 #include "printable.h"
@@ -61,52 +62,25 @@ static void read_counters(struct picture *picture, const struct session *session
 	free(key);
 }
 
-/* The largest number that a quorum has reached: nobody has a higher one. 0: there is none. */
 static uint64_t last_number(const struct picture *picture)
 {
-	const struct report *report = &picture->report;
-	uint64_t last = 0;
-	for (unsigned i = 0; i < report->nodes; i++) {
-		unsigned reached = 0;
-		for (unsigned n = 0; n < report->nodes; n++)
-			reached += picture->fence[n] >= picture->fence[i];
-		if (reached >= report->quorum && picture->fence[i] > last)
-			last = picture->fence[i];
-	}
-	return last;
+	return fence_number_of(picture->fence, picture->report.nodes, picture->report.quorum);
 }
 
 /* ---- quarantine ---- */
-
-/* A node of a guarded set that has lost its record, or has another process, may have forgotten a lock: until
- * the end of its quarantine "no key" says nothing. */
-static void look_for_quarantines(struct picture *picture, const struct session *session,
-                                 const struct guard_record *records)
-{
-	struct guard_view guard;
-	uint64_t nodes = 0, left_ms = 0;
-	guard_view_look(&guard, session, records, picture->report.nodes, picture->report.quorum);
-	for (unsigned i = 0; i < picture->report.nodes; i++) {
-		const struct guard_record *r = &records[i];
-		if (r->state != GUARD_QUARANTINE_ && r->state != GUARD_BLANK_)
-			continue;
-		nodes |= UINT64_C(1) << i;
-		left_ms = r->left_ms > left_ms ? r->left_ms : left_ms;
-	}
-	if (guard.setting != REDLOCK_GUARD_OFF && (guard.applies || guard_view_is_remembered(&guard)))
-		standing_doubt(&picture->standing, nodes, left_ms);
-}
 
 static void read_records(struct picture *picture, const struct session *session)
 {
 	struct guard_record records[REDLOCK_MAX_NODES] = {0};
 	redlock_asker *asker = NULL;
-	uint64_t answering = 0;
+	uint64_t answering = 0, left_ms;
 	for (unsigned i = 0; i < picture->report.nodes; i++)
 		answering |= (uint64_t)picture->standing.finding[i].known << i;
 	if (redlock_asker_open(session->client, &asker) == 0 &&
-	    guard_record_read(asker, records, picture->report.nodes, answering, session->node_timeout_ms) >= 0)
-		look_for_quarantines(picture, session, records);
+	    guard_record_read(asker, records, picture->report.nodes, answering, session->node_timeout_ms) >= 0) {
+		uint64_t forgetful = guard_view_forgetful(session, records, &left_ms);
+		standing_doubt(&picture->standing, forgetful, left_ms);
+	}
 	redlock_asker_close(asker);
 	guard_record_free(records, picture->report.nodes);
 }

@@ -140,9 +140,10 @@ static void tell_votes(const struct run *run)
 		    redlock_node_status(run->session.client, i, &status) < 0)
 			continue;
 		enum redlock_vote_code code = vote.code == REDLOCK_VOTE_PENDING ? run->refusals[i] : vote.code;
-		/* The text is that of the node's last failure, which may be another one. */
-		printable(status.last_error, code == status.last_failure ? strlen(status.last_error) : 0, error,
-		          sizeof error);
+		/* The text is that of the node's last failure, which may be another one: a silence of the connection
+		 * is not that of this renewal, which waits for a shorter time. */
+		bool told = code == status.last_failure && code != REDLOCK_VOTE_TIMEOUT;
+		printable(status.last_error, told ? strlen(status.last_error) : 0, error, sizeof error);
 		say_now(run->settings, "node %u %s: %s%s%s", i + 1, status.address, redlock_vote_text(code),
 		        *error ? ": " : "", error);
 	}
@@ -161,7 +162,9 @@ static void tell_leap(const struct run *run)
 /* The process that works under the lock: the command, or the process that gave rflock a descriptor. */
 static const char *worker(const struct run *run)
 {
-	return run->order->hold != NULL ? "the caller of rflock" : "the command";
+	return run->order->hold != NULL   ? "the caller of rflock"
+	       : run->order->term != NULL ? "this leader"
+	                                  : "the command";
 }
 
 static void tell_late(const struct run *run, const char *name)
@@ -238,7 +241,7 @@ void tell_event(const struct run *run, enum run_event event)
 		break;
 	case RUN_ON_MAX_HOLD:
 		notify_status("STOPPING=1", "--max-hold is reached, stopping the command");
-		say_now(run->settings, "--max-hold is reached: the command gets TERM, and KILL in %.1f s",
+		say_now(run->settings, "--max-hold is reached: %s gets TERM, and KILL in %.1f s", worker(run),
 		        (double)run->times.kill_after_ms / 1e3);
 		break;
 	case RUN_ON_OVERDUE:

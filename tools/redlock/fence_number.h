@@ -1,0 +1,8 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+#include <stdint.h>
+
+/* The last fencing number of a name, by the counter of each node (0: unknown): the largest one that a quorum
+ * has reached, as nobody was given a higher one. 0: there is none. */
+uint64_t fence_number_of(const uint64_t *counters, unsigned nodes, unsigned quorum);

@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: MIT */
+/* Shows the locks again and again: on a terminal as top(1) does, elsewhere a line for each change. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "../clock.h"
+#include "../exit_codes.h"
+#include "../live.h"
+#include "../message.h"
+#include "../signals.h"
+#include "ls.h"
+
+enum {
+	NEWS = 5,
+	STAMP = 40,
+	FRAME = 5
+}; /* lines around the table: title, blank, head, blank, title of news */
+
+struct follow {
+	struct ls_nodes *nodes;
+	const struct settings *settings;
+	struct ls_rows before;
+	uint64_t round;
+	char news[NEWS][LS_LINE_MAX]; /* the last changes, as a ring */
+	size_t told;
+	unsigned answered; /* nodes, in the round before */
+};
+
+static void write_stamp(bool with_day, char *stamp)
+{
+	time_t now = time(NULL);
+	struct tm parts;
+	stamp[0] = '\0';
+	if (localtime_r(&now, &parts) == NULL)
+		return;
+	if (with_day)
+		strftime(stamp, STAMP, "%Y-%m-%dT%H:%M:%S%z", &parts);
+	else
+		strftime(stamp, STAMP, "%H:%M:%S", &parts);
+}
+
+/* ---- what has changed ---- */
+
+/* NULL: nothing that a person wants to be told. */
+static const char *change_of(const struct ls_row *before, const struct ls_row *after)
+{
+	if (before == NULL)
+		return ls_row_is_remainder(after) ? "left" : "acquired";
+	if (after == NULL)
+		return "released";
+	if (before->identity != after->identity && strcmp(before->kind, "shared") != 0)
+		return "passed";
+	if (before->odd != after->odd)
+		return after->odd != 0 ? "odd" : "mended";
+	return NULL;
+}
+
+static void tell(struct follow *follow, const char *change, const struct ls_row *row, bool live)
+{
+	char stamp[STAMP], line[LS_LINE_MAX - STAMP - 16];
+	if (follow->settings->json) {
+		ls_json(row, change);
+		return;
+	}
+	write_stamp(!live, stamp);
+	ls_line(row, line, sizeof line);
+	snprintf(follow->news[follow->told++ % NEWS], LS_LINE_MAX, "%s %s %s", stamp, change, line);
+	if (!live)
+		put_line("%s", follow->news[(follow->told - 1) % NEWS]);
+}
+
+/* Both lists are in the order of names. */
+static void compare(struct follow *follow, struct ls_rows *after, bool live)
+{
+	const struct ls_rows *before = &follow->before;
+	size_t b = 0, a = 0;
+	uint64_t now_ns = clock_ns();
+	while (b < before->count || a < after->count) {
+		const struct ls_row *was = b < before->count ? &before->list[b] : NULL;
+		struct ls_row *is = a < after->count ? &after->list[a] : NULL;
+		int order = was == NULL ? 1 : is == NULL ? -1 : ls_compare_names(was, is);
+		was = order <= 0 ? was : NULL;
+		is = order >= 0 ? is : NULL;
+		const char *change = follow->round == 0 ? "found" : change_of(was, is);
+		if (change != NULL && ls_is_wanted(is != NULL ? is : was, follow->settings) &&
+		    (follow->round > 0 || !live))
+			tell(follow, change, is != NULL ? is : was, live);
+		if (is != NULL) {
+			is->seen_ns = was != NULL && was->identity == is->identity ? was->seen_ns : now_ns;
+			if (!is->held_is_exact && !ls_row_is_remainder(is))
+				is->held_ms = (now_ns - is->seen_ns) / 1000000;
+		}
+		b += order <= 0;
+		a += order >= 0;
+	}
+}
+
+/* ---- showing ---- */
+
+static void redraw(struct follow *follow, const struct ls_rows *rows)
+{
+	static const char end[] = "\033[K\n";
+	const struct report *report = &follow->nodes->report;
+	size_t width, lines, odd = 0, shown = follow->told < NEWS ? follow->told : NEWS;
+	char stamp[STAMP];
+	struct ls_rows wanted = {calloc(rows->count + 1, sizeof *rows->list), 0, 0};
+	if (wanted.list == NULL)
+		return;
+	for (size_t i = 0; i < rows->count; i++) {
+		odd += rows->list[i].odd != 0;
+		if (ls_is_wanted(&rows->list[i], follow->settings))
+			wanted.list[wanted.count++] = rows->list[i];
+	}
+	ls_sort(&wanted, follow->settings->sort);
+	ls_screen(&width, &lines);
+	write_stamp(false, stamp);
+	live_erase();
+	printf("%s%s  %zu shown, %zu odd, %u of %u nodes answer%s\033[K\n",
+	       follow->round == 0 ? "\033[2J\033[H" : "\033[H", stamp, wanted.count, odd, report->answered,
+	       report->nodes, end);
+	size_t room = lines > FRAME + NEWS + 1 ? lines - FRAME - NEWS : 1;
+	ls_table(&wanted, width, room, end);
+	fputs(end, stdout);
+	for (size_t i = follow->told - shown; i < follow->told; i++)
+		printf("%.*s%s", (int)width - 1, follow->news[i % NEWS], end);
+	fputs("\033[J", stdout);
+	free(wanted.list);
+}
+
+/* Nodes that come and go are told like changes of locks. */
+static void tell_nodes(struct follow *follow)
+{
+	const struct report *report = &follow->nodes->report;
+	if (follow->round > 0 && follow->answered != report->answered)
+		say(follow->settings, "%u of %u nodes answer", report->answered, report->nodes);
+	follow->answered = report->answered;
+}
+
+static bool wait_for_round(const struct follow *follow, uint64_t begin_ns)
+{
+	uint64_t due_ns = begin_ns + follow->settings->every_ms * 1000000;
+	for (uint64_t now_ns = clock_ns(); now_ns < due_ns && !signals_caught(); now_ns = clock_ns())
+		clock_sleep_ms(due_ns - now_ns > 50000000 ? 50 : (unsigned)((due_ns - now_ns) / 1000000) + 1);
+	return !signals_caught();
+}
+
+/* One round. False: it cannot go on. */
+static bool show_round(struct follow *follow, const struct ls_scope *scope)
+{
+	struct ls_rows rows = {0};
+	size_t width, lines;
+	ls_screen(&width, &lines);
+	bool live = width > 0 && !follow->settings->json;
+	bool ok = ls_read(follow->nodes, scope, &rows);
+	if (!ok) {
+		ls_rows_free(&rows);
+		return false;
+	}
+	/* Too few nodes say nothing about the locks: what was known stays. */
+	if (follow->nodes->report.result == 0) {
+		compare(follow, &rows, live);
+		struct ls_rows old = follow->before;
+		follow->before = rows;
+		ls_rows_free(&old);
+	} else {
+		ls_rows_free(&rows);
+	}
+	if (live)
+		redraw(follow, &follow->before);
+	else
+		tell_nodes(follow);
+	follow->round++;
+	return fflush(stdout) == 0;
+}
+
+int ls_follow(struct ls_nodes *nodes, const struct ls_scope *scope)
+{
+	struct follow *follow = calloc(1, sizeof *follow);
+	bool ok = follow != NULL;
+	if (!ok)
+		nodes->error = REDLOCK_E_NOMEM;
+	else
+		*follow = (struct follow){.nodes = nodes, .settings = nodes->session->settings};
+	while (ok) {
+		uint64_t begin_ns = clock_ns();
+		ok = show_round(follow, scope) && wait_for_round(follow, begin_ns);
+	}
+	if (follow != NULL)
+		ls_rows_free(&follow->before);
+	free(follow);
+	return signals_caught() ? EXIT_SIGNAL + signals_caught() : EXIT_INTERNAL;
+}
