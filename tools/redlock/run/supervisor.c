@@ -17,6 +17,7 @@
 #include "../signals.h"
 #include "../streams.h"
 #include "metrics.h"
+#include "news.h"
 #include "run.h"
 
 enum {
@@ -123,6 +124,8 @@ static void supervise(struct run *run)
 		run_follow_deadline(run);
 		password_watch_look(&run->password, run->session.client);
 		keep_time(run);
+		if (run->order->term != NULL)
+			news_observe(run);
 		if (run->state == RUN_ENDED)
 			break;
 		arm(run);
@@ -212,6 +215,7 @@ static int make_guard(struct run *run)
 	                        .password = run->settings->password,
 	                        .mask = run->inbox.mask,
 	                        .hold = run->order->hold,
+	                        .term = run->order->term,
 	                        .own_group = !run->has_terminal && !run->settings->foreground,
 	                        .group = getpgrp(),
 	                        .die_with_guard = run->order->on_loss == ON_LOSS_KILL};
