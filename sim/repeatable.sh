@@ -16,10 +16,10 @@ compare() {
 	cmp "$work/first" "$work/second"
 }
 
-for seed in 1 2 3 5 8 13 21 34; do
+for seed in 1 2 5 13; do
 	compare --seed "$seed" --trace
 done
-compare --seeds 100..199 --hash
-"$sim" --seeds 130..199 --hash >"$work/later"
-tail -n 70 "$work/first" | cmp - "$work/later"
+compare --seeds 100..129 --hash
+"$sim" --seeds 110..129 --hash >"$work/later"
+tail -n 20 "$work/first" | cmp - "$work/later"
 echo "same seed, same trace"

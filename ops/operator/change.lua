@@ -21,7 +21,7 @@ local least = {floor = counter(r[11]) or 0, gmax = counter(r[12]) or 0}
 for i = 4, #ARGV, 2 do
   local field, value = ARGV[i], string.gsub(ARGV[i + 1], "^@", id)
   if least[field] and value ~= "" then value = string.format("%d", math.max(least[field], counter(value))) end
-  if field == "quntil" and value ~= "" then value = string.format("%d", now + tonumber(value)) end
+  if (field == "quntil" or field == "unseen") and value ~= "" then value = string.format("%d", now + tonumber(value)) end
   if value == "" then
     gone[#gone + 1] = field
   end

@@ -309,7 +309,7 @@ not_started() { # RULE WORD...: what is said
 	exits 0
 	[ "$SECONDS" -lt 5 ]
 	[ -z "$stderr" ]
-	has_keys 0 "1 2" app:job
+	until_true has_keys 0 "1 2" app:job
 }
 
 @test "passwords from a file, the environment and the terminal; the wrong one is told" {

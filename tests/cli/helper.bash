@@ -151,7 +151,7 @@ until_true() { # COMMAND...
 		if "$@"; then
 			return 0
 		fi
-		sleep 0.02
+		sleep 0.05
 	done
 	echo "never true: $*"
 	return 1

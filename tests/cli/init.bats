@@ -301,6 +301,10 @@ exchange() { # each server has the address of the other one
 	contend "1 2 3"
 	init 0 "1 2 3" --max-ttl 2s
 	nobody_met
+	# A plain client that is connected has a minute to see the record: until then its list must not change twice.
+	want 124 timeout 2 "$REDLOCK_BIN" init -r "$(urls 1 2 3)" --add "$(node_url 4)"
+	says "waiting 6" "clients that were connected before the set was made"
+	on_nodes "1 2 3" hset redlock:set unseen 1
 	kinds="off auto require"
 	contend "1 2 3"
 	init 0 "1 2 3" --add "$(node_url 4)"

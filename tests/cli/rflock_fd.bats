@@ -155,7 +155,7 @@ nothing_left_here() {
 @test "the script ends, however: the lock is released, no process stays" {
 	for signal in KILL TERM HUP; do
 		start_work "${work//trap*TERM;/}"
-		has_keys 5 "$all" "$lock"
+		until_true has_keys 5 "$all" "$lock"
 		[ "$(marked_pids | wc -l)" -ge 4 ]
 		kill -s "$signal" -- "-$script_pid"
 		nothing_left_here
@@ -167,7 +167,7 @@ nothing_left_here() {
 	until_true test -e begun
 	await "$script_pid" 0
 	sleep 0.3
-	has_keys 5 "$all" "$lock"
+	until_true has_keys 5 "$all" "$lock"
 	for pid in $(marked_pids); do
 		[ "$(cat "/proc/$pid/comm")" != sleep ] || kill "$pid"
 	done

@@ -5,7 +5,7 @@ load run_helper
 
 teardown() {
 	end_edge
-	has_keys 0 "$all" "$job"
+	until_true has_keys 0 "$all" "$job"
 }
 
 # The command does the same, and ends in the same way, with redlock run and with env in front of it.
@@ -171,7 +171,7 @@ os.execvp(sys.argv[1], sys.argv[1:])' "$REDLOCK_BIN" run -q "$job-2" -- sh -c 'e
 	start_run "$job" -- sh -c "exec >$place/pipe 2>&1; echo first; exec >&- 2>&-; while [ ! -e $place/end ]; do sleep 0.05; done"
 	# Ends only when nobody has the pipe open for writing any more.
 	[ "$(timeout 10 cat pipe)" = first ]
-	has_keys 5 "$all" "$job"
+	until_true has_keys 5 "$all" "$job"
 	touch end
 	ends 0
 	env "$mark" setsid "$REDLOCK_BIN" run "$job" -- sh -c "echo first; exec >&- 2>&-; while [ ! -e $place/end2 ]; do sleep 0.05; done" \
@@ -198,7 +198,7 @@ fills_its_output() { # OPTION
 	run_pid=$!
 	until_true test -s pid
 	sleep 1.5
-	has_keys 5 "$all" "$job"
+	until_true has_keys 5 "$all" "$job"
 	kill "$(<pid)"
 	until_true has_keys 0 "$all" "$job"
 	touch read

@@ -104,7 +104,7 @@ note='echo >>ran'
 	says "not run again within 3.0 s: the last run began "
 	output=$(<report)
 	json_is 'j["skipped"] and not j["acquired"] and j["exit_code"] == 0 and j["token"] is None'
-	has_keys 0 "$all" "$job"
+	until_true has_keys 0 "$all" "$job"
 	sleep 3
 	gives 0 once 3s -c "$note"
 	runs 2
@@ -207,7 +207,7 @@ note='echo >>ran'
 	says "too few nodes told the marker {$job}:redlock:last: 0 of 3 needed"
 	on_nodes "$all" acl setuser default '~*'
 	runs 1
-	has_keys 0 "$all" "$job"
+	until_true has_keys 0 "$all" "$job"
 	marker_nodes 0
 }
 

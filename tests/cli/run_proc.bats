@@ -89,7 +89,7 @@ while True: time.sleep(60)'
 	start_run -t 30s -k 400ms --max-hold 1s "$job" -- /usr/bin/python3 -c "$unseen" "$place" child
 	hears "/proc does not show it"
 	sleep 0.3
-	has_keys 5 "$all" "$job"
+	until_true has_keys 5 "$all" "$job"
 	# shellcheck disable=SC2046 # a list
 	kill -s KILL $(pgrep -x python3 | grep -Fx "$(marked_pids)")
 	ends 124

@@ -11,7 +11,8 @@ in_use() { # NAME
 	gives 0 rl_run --also b-"$job" --also c "$job" -c 'echo $REDLOCK_NAME $REDLOCK_ALSO; for name in $REDLOCK_NAME $REDLOCK_ALSO; do
 		$REDLOCK_BIN run -n "$name" true; echo $?; $REDLOCK_BIN check "$name" "$REDLOCK_TOKEN"; done'
 	[ "$output" = "$job b-$job c"$'\n75\n75\n75' ]
-	has_keys 0 "$all" b-"$job" && has_keys 0 "$all" c
+	until_true has_keys 0 "$all" b-"$job"
+	until_true has_keys 0 "$all" c
 	token=$(rl acquire b-"$job")
 	gives 75 rl_run -n -v --also c --also b-"$job" "$job" touch ran
 	[ ! -e ran ]

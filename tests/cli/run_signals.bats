@@ -104,7 +104,7 @@ catches_quit() {
 	done
 	# Each just once, none to the child, and the lock is still held.
 	[ "$(wc -l <"$place/heard")" -eq 7 ]
-	has_keys 5 "$all" "$job"
+	until_true has_keys 5 "$all" "$job"
 	# A process that the command leaves running when it ends gets the next TERM.
 	kill -s TERM "$run_pid"
 	until_true grep -qx "command TERM" "$place/heard"
@@ -112,7 +112,7 @@ catches_quit() {
 	until_true eval '[ "$(child_of "$guard_pid")" = "$child_pid" ]'
 	sleep 0.2
 	kill -0 "$run_pid"
-	has_keys 5 "$all" "$job"
+	until_true has_keys 5 "$all" "$job"
 	kill -s TERM "$run_pid"
 	ends 23
 	grep -qx "child TERM" "$place/heard"

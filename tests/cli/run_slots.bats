@@ -23,7 +23,7 @@ slot_key() { # NUMBER
 	gives 0 rl_run -n --slots 2 --report-fd 7 "$job" true 7>report
 	output=$(<report)
 	json_is "j['slots'] == 2 and j['slot'] == 1"
-	has_keys 0 "$all" "$(slot_key 1)"
+	until_true has_keys 0 "$all" "$(slot_key 1)"
 	touch over
 	ends 0
 }

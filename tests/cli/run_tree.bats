@@ -17,7 +17,7 @@ leaves_behind() { # SHAPE CODE
 	until_true command_gone
 	sleep 0.3
 	kill -0 "$run_pid"
-	has_keys 5 "$all" "$job"
+	until_true has_keys 5 "$all" "$job"
 	kill -s KILL "$pid"
 	ends "$2"
 }

@@ -118,7 +118,7 @@ busy() { # NAME
 	is_now redlock-job active
 	sc stop redlock-job
 	is_now redlock-job inactive
-	has_keys 0 "1 2 3" nightly
+	until_true has_keys 0 "1 2 3" nightly
 }
 
 @test "a job that fails, or loses its lock, is a failure; it is not run again" {
@@ -159,7 +159,7 @@ busy() { # NAME
 	has_run dispatcher 1
 	sc stop redlock-service
 	is_now redlock-service inactive
-	has_keys 0 "1 2 3" dispatcher
+	until_true has_keys 0 "1 2 3" dispatcher
 }
 
 @test "a service that fails goes back to the queue" {

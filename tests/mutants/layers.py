@@ -37,7 +37,7 @@ LAYERS = [
 	Layer("sim", "plain", {}, 1, text=f"redlock-sim --seeds {SEEDS}"),
 	Layer("integration", "plain", {"integration"}, 5, again=True, without=("integration_helpers",),
 		text="integration tests, real servers"),
-	Layer("sim_many", "plain", {}, 1, text="what CI runs: redlock-sim --operations 1e6 --cover"),
+	Layer("sim_many", "plain", {}, 1, text="what ./check --long runs: redlock-sim --operations 1e6 --cover"),
 	Layer("cli", "plain", {"cli"}, 5, again=True, without=SUPERVISOR, text="the command, real servers"),
 ]
 NAMES = [layer.name for layer in LAYERS]

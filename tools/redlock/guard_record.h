@@ -14,7 +14,9 @@
 #define GUARD_RECORD_KEY "redlock:set"
 
 /* X(NAME, field). `founding`: the set that `redlock init` has begun to make here, in which this process never
- * voted; `done`: the configuration whose change is finished; `leaving`: the member that it leaves out. */
+ * voted; `done`: the configuration whose change is finished; `leaving`: the member that it leaves out;
+ * `unseen`: until then, by the node's clock, there may be clients that were connected before the set was
+ * made. */
 #define GUARD_FIELD_MAP(X)                                                                                   \
 	X(VERSION, "version")                                                                                    \
 	X(MODE, "mode")                                                                                          \
@@ -37,7 +39,8 @@
 	X(FLOOR, "floor")                                                                                        \
 	X(GMAX, "gmax")                                                                                          \
 	X(QRID, "qrid")                                                                                          \
-	X(QUNTIL, "quntil")
+	X(QUNTIL, "quntil")                                                                                      \
+	X(UNSEEN, "unseen")
 
 enum guard_field {
 #define GUARD_FIELD_ENUM(name, field) GUARD_##name,

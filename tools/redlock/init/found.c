@@ -22,6 +22,9 @@
 #define PATIENCE_MS UINT64_C(3000)
 #define LOOK_MS UINT64_C(100)
 
+/* A client of a plain set looks for a record once a minute of its own clock, and waits for the answer. */
+#define UNSEEN_MS "65000"
+
 /* ---- numbers ---- */
 
 static uint64_t unix_ms(void)
@@ -133,6 +136,8 @@ void init_admit_founded(struct init *in, unsigned node, const struct init_config
 	(void)read_note(guard_record_founding(&in->record[node]), &note);
 	init_compose(in, node, INIT_ADMIT, config, "record written, it votes");
 	init_put_floor(in, node, strtoull(note.floor, NULL, 10));
+	if (!in->settings->fresh)
+		in->change[node].text[GUARD_UNSEEN] = UNSEEN_MS;
 }
 
 /* ---- what is to be done ---- */
