@@ -13,6 +13,9 @@ setup_file() {
 	mkdir "$units"
 	install_unit redlock-job nightly
 	install_unit redlock-service dispatcher
+	install_unit redlock-elect dispatcher
+	sed -i -e "s,systemctl start dispatcher-leader,echo gain >>$sandbox/elect.log," \
+		-e "s,--on-loss 'systemctl stop dispatcher-leader',--on-loss 'echo loss >>$sandbox/elect.log'," "$units/redlock-elect.service"
 	# The parts of a system that the units need, without the system.
 	for target in default sysinit basic shutdown network-online; do
 		printf '[Unit]\nDefaultDependencies=no\n' >"$units/$target.target"
@@ -91,7 +94,7 @@ busy() { # NAME
 	[ -e "$units" ] || skip "not root"
 	run systemd-analyze verify --man=no "$units"/redlock-*.service "$BATS_TEST_DIRNAME/../../examples/redlock-job.timer"
 	[ "$status" -eq 0 ]
-	[[ $output != *redlock-job* && $output != *redlock-service* ]] || { echo "$output"; false; }
+	[[ $output != *redlock-job* && $output != *redlock-service* && $output != *redlock-elect* ]] || { echo "$output"; false; }
 }
 
 @test "a job: done is done" {
@@ -168,4 +171,20 @@ busy() { # NAME
 	until_true has_run dispatcher 2
 	sc stop redlock-service
 	until_true has_keys 0 "1 2 3" dispatcher
+}
+
+@test "an elector is active at once, and says who leads; stopped, it has stepped down" {
+	busy dispatcher
+	sc start redlock-elect
+	is_now redlock-elect active
+	until_true says_status redlock-elect "following 'dispatcher', led by 'somebody'"
+	on_nodes "1 2 3" del dispatcher
+	until_true says_status redlock-elect "leading 'dispatcher'"
+	sc kill -s USR1 --kill-who=main redlock-elect
+	until_true grep -q loss "$sandbox/elect.log"
+	is_now redlock-elect active
+	sc stop redlock-elect
+	is_now redlock-elect inactive
+	[ "$(grep -c gain "$sandbox/elect.log")" = "$(grep -c loss "$sandbox/elect.log")" ]
+	has_keys 0 "1 2 3" dispatcher
 }

@@ -34,6 +34,7 @@ extern const struct command cmd_status;
 extern const struct command cmd_doctor;
 extern const struct command cmd_init;
 extern const struct command cmd_last;
+extern const struct command cmd_elect;
 extern const struct command cmd_cluster;
 extern const struct command cmd_bench;
 extern const struct command cmd_config;

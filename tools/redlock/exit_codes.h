@@ -8,7 +8,8 @@
 /* X(name, code, sentence) */
 #define EXIT_CODE_MAP(X)                                                                                     \
 	X(OK, 0, "yes, done")                                                                                    \
-	X(NO, 1, "extend, release, check: not held by this token; last: no such run; doctor: warnings")          \
+	X(NO, 1,                                                                                                 \
+	  "extend, release, check: not held by this token; last, elect --is-leader: no; doctor: warnings")       \
 	X(ERRORS, 2, "doctor: errors")                                                                           \
 	X(USAGE, 64, "usage: an unknown option, a value out of its range")                                       \
 	X(NOQUORUM, 69, "fewer than a quorum of the nodes answered")                                             \

@@ -17,8 +17,8 @@
 #include "suggest.h"
 
 static const struct command *const commands[] = {
-    &cmd_run,   &cmd_acquire, &cmd_extend, &cmd_release, &cmd_check,   &cmd_status, &cmd_ls,
-    &cmd_break, &cmd_last,    &cmd_doctor, &cmd_init,    &cmd_cluster, &cmd_bench,  &cmd_config,
+    &cmd_run,  &cmd_acquire, &cmd_extend, &cmd_release, &cmd_check,   &cmd_status, &cmd_ls,     &cmd_break,
+    &cmd_last, &cmd_elect,   &cmd_doctor, &cmd_init,    &cmd_cluster, &cmd_bench,  &cmd_config,
 };
 
 enum { COMMAND_COUNT = sizeof commands / sizeof commands[0] };

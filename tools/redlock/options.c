@@ -129,6 +129,7 @@ void settings_init(struct settings *settings)
 	settings->wait_ms = REDLOCK_FOREVER;
 	settings->busy_code = settings->run_busy_code = EXIT_BUSY;
 	settings->duration_ms = 3000;
+	settings->hook_ms = 10000;
 	settings->every_ms = 2000;
 	settings->share = 2;
 }

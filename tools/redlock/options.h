@@ -61,8 +61,13 @@ struct settings {
 	uint64_t renew_ms;      /* 0: ttl/3 */
 	uint64_t kill_after_ms; /* 0: the smaller of 5s and ttl/6 */
 	uint64_t min_hold_ms;
-	uint64_t max_hold_ms; /* 0: no limit */
-	uint64_t report_fd;   /* 0: none */
+	uint64_t max_hold_ms;                           /* 0: no limit */
+	uint64_t report_fd;                             /* 0: none */
+	const char *on_gain, *on_loss_line, *on_change; /* elect: shell lines; NULL */
+	uint64_t hook_ms;
+	const char *status_file;
+	bool is_leader;
+	bool show_leader;
 	uint64_t remember_ms; /* 0: no marker, unless there is a period */
 	uint64_t once_per_ms; /* 0: as often as it is called */
 	bool retry_failed;

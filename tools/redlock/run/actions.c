@@ -12,6 +12,7 @@
 #include "../live.h"
 #include "../streams.h"
 #include "run.h"
+#include "term.h"
 
 /* ---- exit codes ---- */
 
@@ -162,6 +163,8 @@ static void stop_all(struct run *run)
 /* Returns the event that follows at once, RUN_EVENT_COUNT for none. */
 static enum run_event start_release(struct run *run)
 {
+	if (run->order->term != NULL)
+		term_hide(run->order->term);
 	run->result = redlock_start_release(run->lock);
 	if (run->result == 0)
 		return RUN_EVENT_COUNT;

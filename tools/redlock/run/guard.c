@@ -49,9 +49,12 @@ static void launch(struct post *post)
 	post->watch.margin_ns = atomic_load(&post->share->margin_ns);
 	launch_complete(post->launch, post->share);
 	const struct hold *hold = post->launch->hold;
-	pid_t pid = post->launch->own_group && hold == NULL ? vfork() : fork();
+	bool executes = hold == NULL && post->launch->term == NULL;
+	pid_t pid = post->launch->own_group && executes ? vfork() : fork();
 	if (pid == 0 && hold != NULL)
 		launch_hold(post->launch, post->share, &post->watch, post->proc, post->supervisor, guard);
+	if (pid == 0 && !executes)
+		launch_term(post->launch, post->share, &post->watch, guard);
 	if (pid == 0)
 		launch_command(post->launch, post->share, &post->watch, guard);
 	if (hold != NULL)

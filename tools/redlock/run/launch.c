@@ -12,6 +12,7 @@
 #include "../clock.h"
 #include "../exit_codes.h"
 #include "../signals.h"
+#include "term.h"
 
 static bool is_ours(const char *variable)
 {
@@ -103,13 +104,27 @@ _Noreturn void launch_hold(const struct launch *launch, struct run_share *share,
 	_exit(hold_file(launch->hold, share, proc, keeper, guard));
 }
 
-_Noreturn void launch_command(const struct launch *launch, struct run_share *share, const struct watch *watch,
-                              pid_t guard)
+/* The group of redlock cannot be joined when redlock has just ended: the guard knows it too, and acts. */
+static void join(const struct launch *launch, pid_t guard)
 {
-	/* The group of redlock cannot be joined when redlock has just ended: the guard knows it too, and acts. */
 	(void)setpgid(0, launch->own_group ? 0 : launch->group);
 	if (launch->die_with_guard && prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 && getppid() != guard)
 		_exit(EXIT_INTERNAL);
+}
+
+_Noreturn void launch_term(const struct launch *launch, struct run_share *share, const struct watch *watch,
+                           pid_t guard)
+{
+	join(launch, guard);
+	environ = launch->environment;
+	exit_if_late(share, watch);
+	_exit(term_run(launch->term, &launch->mask));
+}
+
+_Noreturn void launch_command(const struct launch *launch, struct run_share *share, const struct watch *watch,
+                              pid_t guard)
+{
+	join(launch, guard);
 	signals_restore();
 	sigprocmask(SIG_SETMASK, &launch->mask, NULL);
 	exit_if_late(share, watch);

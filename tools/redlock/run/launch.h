@@ -31,6 +31,7 @@ struct launch {
 	const struct text_list *urls; /* of the nodes: the guard forgets their passwords, */
 	char *password;               /* and this one; NULL: none */
 	const struct hold *hold;      /* held instead of executing a command; NULL: none */
+	const struct term *term;      /* run instead of executing a command; NULL: none */
 	char **environment;           /* by launch_prepare() */
 	char *runs;                   /* by runs_prepare() */
 	char **runs_place;            /* and its place there */
@@ -50,6 +51,10 @@ void launch_complete(const struct launch *launch, struct run_share *share);
  * ends with 127 (not found) or 126. */
 _Noreturn void launch_command(const struct launch *launch, struct run_share *share, const struct watch *watch,
                               pid_t guard);
+
+/* As launch_command(), for a launch with a term. */
+_Noreturn void launch_term(const struct launch *launch, struct run_share *share, const struct watch *watch,
+                           pid_t guard);
 
 /* As launch_command(), for a launch with a hold. */
 _Noreturn void launch_hold(const struct launch *launch, struct run_share *share, const struct watch *watch,

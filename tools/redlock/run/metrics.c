@@ -16,6 +16,7 @@
 #include "../host.h"
 #include "../message.h"
 #include "../printable.h"
+#include "../replace_file.h"
 
 /* X(NAME, name, help) */
 #define METRIC_MAP(X)                                                                                        \
@@ -142,15 +143,12 @@ static void take_line(struct series *series, const char *line)
 	}
 }
 
-/* Reads the values of earlier runs. False, with errno: the path must not be replaced, as /dev/null. */
-static bool read_file(struct series *series, const char *path)
+/* Reads the values of earlier runs. */
+static void read_file(struct series *series, const char *path)
 {
 	struct stat info;
 	int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-	if (fd < 0)
-		return errno == ENOENT;
-	bool regular = fstat(fd, &info) == 0 && S_ISREG(info.st_mode);
-	FILE *in = regular ? fdopen(fd, "r") : NULL;
+	FILE *in = fd >= 0 && fstat(fd, &info) == 0 && S_ISREG(info.st_mode) ? fdopen(fd, "r") : NULL;
 	char *line = NULL;
 	size_t size = 0;
 	while (in != NULL && getline(&line, &size, in) > 0)
@@ -158,38 +156,18 @@ static bool read_file(struct series *series, const char *path)
 	free(line);
 	if (in != NULL)
 		fclose(in);
-	else
+	else if (fd >= 0)
 		close(fd);
-	errno = EINVAL;
-	return regular;
 }
 
-static bool write_series(FILE *out, const struct series *series)
+static bool write_series(FILE *out, const void *content)
 {
+	const struct series *series = content;
 	for (unsigned i = 0; i < METRICS; i++)
 		if (series->known[i])
 			fprintf(out, "# HELP %s %s\n# TYPE %s gauge\n%s%s %.3f\n", metrics[i].name, metrics[i].help,
 			        metrics[i].name, metrics[i].name, series->labels, series->value[i]);
-	return fflush(out) == 0 && fchmod(fileno(out), 0644) == 0;
-}
-
-/* The collector reads files that end in .prom, and never sees the one that is being written. */
-static bool replace_file(const struct series *series, const char *path)
-{
-	char new[PATH_MAX];
-	if (snprintf(new, sizeof new, "%s.XXXXXX", path) >= (int)sizeof new) {
-		errno = ENAMETOOLONG;
-		return false;
-	}
-	int fd = mkostemp(new, O_CLOEXEC);
-	FILE *out = fd >= 0 ? fdopen(fd, "w") : NULL;
-	bool written = out != NULL && write_series(out, series);
-	written = out != NULL && fclose(out) == 0 && written && rename(new, path) == 0;
-	int error = errno;
-	if (!written && fd >= 0)
-		(void)unlink(new);
-	errno = error;
-	return written;
+	return !ferror(out);
 }
 
 void metrics_write(const struct run *run, const char *path)
@@ -197,9 +175,10 @@ void metrics_write(const struct run *run, const char *path)
 	struct series series = {.labels = make_labels(run)};
 	bool written = false;
 	errno = ENOMEM;
-	if (series.labels != NULL && read_file(&series, path)) {
+	if (series.labels != NULL) {
+		read_file(&series, path);
 		set_all(&series, run);
-		written = replace_file(&series, path);
+		written = replace_file(path, write_series, &series); /* the collector reads what ends in .prom */
 	}
 	if (!written)
 		say_now(run->settings, "--metrics-textfile %s: %s; the metrics of this run are not written", path,

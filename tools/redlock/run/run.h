@@ -23,7 +23,8 @@ struct run_order {
 	enum on_loss on_loss;
 	bool silent_when_busy;
 	int report_fd;           /* -1: none */
-	const struct hold *hold; /* kept in place of a command; NULL: none */
+	const struct hold *hold; /* kept instead of a command; NULL: none */
+	const struct term *term; /* run instead of a command: a term of leadership; NULL: none */
 	int busy_code;           /* exit code when the lock is busy, */
 	int no_quorum_code;      /* exit code when too few nodes answer */
 	int not_found_code;      /* exit codes when the command cannot be executed */

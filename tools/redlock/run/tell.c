@@ -161,7 +161,9 @@ static void tell_leap(const struct run *run)
 /* The process that works under the lock: the command, or the process that gave rflock a descriptor. */
 static const char *worker(const struct run *run)
 {
-	return run->order->hold != NULL ? "the caller of rflock" : "the command";
+	return run->order->hold != NULL   ? "the caller of rflock"
+	       : run->order->term != NULL ? "this leader"
+	                                  : "the command";
 }
 
 static void tell_late(const struct run *run, const char *name)
@@ -238,7 +240,7 @@ void tell_event(const struct run *run, enum run_event event)
 		break;
 	case RUN_ON_MAX_HOLD:
 		notify_status("STOPPING=1", "--max-hold is reached, stopping the command");
-		say_now(run->settings, "--max-hold is reached: the command gets TERM, and KILL in %.1f s",
+		say_now(run->settings, "--max-hold is reached: %s gets TERM, and KILL in %.1f s", worker(run),
 		        (double)run->times.kill_after_ms / 1e3);
 		break;
 	case RUN_ON_OVERDUE:

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+#include "news.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "run.h"
+#include "term.h"
+
+static enum news_state state_of(const struct run *run)
+{
+	return !run_has_processes(run)                                                 ? NEWS_FOLLOWER
+	       : run->state == RUN_HELD && !atomic_load(&run->order->term->page->over) ? NEWS_LEADER
+	                                                                               : NEWS_STEPPING_DOWN;
+}
+
+static void find_leader(const struct run *run, char *buffer, size_t size)
+{
+	struct redlock_finding holder;
+	char who[HOLDER_TEXT_MAX];
+	const char *text = run->waiting.view.found;
+	if (run_has_processes(run)) {
+		const char *label = strchr(share_token(run->guard.share), '|');
+		text = label != NULL ? label + 1 : share_token(run->guard.share);
+	} else if (wait_view_holder(&run->waiting.view, &holder)) {
+		text = holder_who(&holder, who, sizeof who);
+	}
+	snprintf(buffer, size, "%s", text);
+}
+
+/* While nobody is known to lead, the elector keeps what it knew last. */
+void news_observe(const struct run *run)
+{
+	static struct news last;
+	struct news news;
+	memset(&news, 0, sizeof news); /* it is compared whole */
+	news.state = state_of(run);
+	find_leader(run, news.leader, sizeof news.leader);
+	if (run_has_processes(run)) {
+		news.deadline_ns = run->deadline_ns;
+		news.fence = redlock_lock_fence(run->lock);
+	}
+	if (news.leader[0] != '\0' && memcmp(&news, &last, sizeof news) != 0 &&
+	    write(run->order->term->news, &news, sizeof news) == (ssize_t)sizeof news)
+		last = news;
+}
