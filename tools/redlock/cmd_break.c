@@ -104,7 +104,7 @@ static int end_holder(struct task *task, const struct break_target *target, unsi
 		session_drain(task->session, lock);
 		report_collect(&report, "break", task->name, result, task->session, lock);
 		unsigned deleted = count_deleted(&report);
-		/* Of a leftover on a minority the library says that it is gone: that was the aim. */
+		/* The library calls a leftover on a minority gone: its end was the aim. */
 		bool done = result == 0 || (result == REDLOCK_E_GONE && deleted > 0);
 		code = signals_caught() ? EXIT_SIGNAL + signals_caught() : done ? EXIT_OK : report.outcome.code;
 		if (deleted > 0)
