@@ -19,7 +19,7 @@ function clock.told(timed)
   return time and time[1] * 1000 + math.floor(time[2] / 1000) or 0
 end
 
--- The same as digits, for an answer that is one text.
+-- As told(), in digits, for an answer that is one text.
 function clock.told_as_text(timed)
   local now = "0"
   if timed ~= "" then

@@ -46,7 +46,7 @@ function keys.lengthen(key, ttl)
   if left >= 0 and left < tonumber(ttl) then redis.call("pexpire", key, ttl) end
 end
 
--- The same for all of them: returns an error, if there was one.
+-- As lengthen(), for several keys: returns an error, if there was one.
 function keys.lengthen_all(first, last, ttl)
   local failed
   for i = first, last do

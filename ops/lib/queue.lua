@@ -16,7 +16,7 @@ function queue.entry(line, at)
   return string.match(line, "^(..)(%x+)%.(%d+) ([^;]*);()", at)
 end
 
--- Readers behind one that was notified share the lock with it: notifies each of them, from `at` on. Returns the mark of
+-- Readers that follow one that was notified share the lock with it: notifies each of them, from `at` on. Returns the mark of
 -- the first entry, which a reader that could not be notified makes a short one.
 function queue.tell_readers(line, at, kind, mark, now)
   while mark and kind == "1r" do
