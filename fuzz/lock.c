@@ -210,12 +210,13 @@ static void pass_until_deadline(struct ledger *l, uint64_t late_ns)
 
 static void call(struct ledger *l, struct feed *f, enum rl_event_kind kind)
 {
-	uint64_t ttl_ns = kind == RL_EV_EXTEND ? rl_options_extend_ttl(l->lock.rules, any_ms(f)) : 0;
-	if (kind == RL_EV_EXTEND && ttl_ns == 0)
+	uint64_t ttl_ms = kind == RL_EV_EXTEND ? any_ms(f) : 0;
+	if (!rl_options_may_extend(l->lock.rules, ttl_ms))
 		return; /* the library refuses it */
 	bool probe = kind == RL_EV_QUERY && feed_bool(f);
 	step(l, f,
-	     (struct rl_event){.kind = kind, .probe = probe, .ttl_ns = ttl_ns, .result = REDLOCK_E_CANCELLED});
+	     (struct rl_event){
+	         .kind = kind, .probe = probe, .ttl_ns = rl_time_ms(ttl_ms), .result = REDLOCK_E_CANCELLED});
 }
 
 static void event(struct ledger *l, struct feed *f)

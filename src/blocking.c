@@ -36,7 +36,7 @@ static int begin(redlock_client *c, redlock_lock *lock, struct rl_event *event, 
 	if (event->kind == RL_EV_ACQUIRE && !is_renewed(c, lock))
 		return REDLOCK_E_UNRENEWED;
 	lock->waiter = waiter;
-	int error = rl_operate(c, lock, event);
+	int error = rl_operate_call(c, lock, event);
 	if (error < 0)
 		lock->waiter = NULL;
 	return error;
@@ -72,9 +72,7 @@ int redlock_acquire(redlock_lock *lock)
 
 int redlock_extend(redlock_lock *lock, uint64_t ttl_ms)
 {
-	struct rl_event event;
-	int error = rl_handle_extend_event(lock, ttl_ms, &event);
-	return error < 0 ? rl_client_refuse(lock, error) : run(lock, &event);
+	return run(lock, &(struct rl_event){.kind = RL_EV_EXTEND, .ttl_ns = rl_time_ms(ttl_ms)});
 }
 
 int redlock_upgrade(redlock_lock *lock)

@@ -100,16 +100,6 @@ static inline int rl_client_enter_lock(const redlock_lock *lock)
 	return error;
 }
 
-/* Notes that a call failed before it entered the loop. Returns the error. */
-static inline int rl_client_refuse(redlock_lock *lock, int error)
-{
-	if (rl_client_enter_lock(lock) < 0)
-		return error;
-	rl_handle_note(lock, error, true);
-	rl_loop_leave(&lock->client->loop);
-	return error;
-}
-
 /* A query, which is made room for. 0: it may begin, and is not entered. Else as above, or NOMEM. */
 static inline int rl_client_prepare_query(redlock_lock *lock)
 {

@@ -45,11 +45,3 @@ bool rl_handle_make_numbers(redlock_lock *lock)
 		lock->core.numbers = calloc(1, sizeof *lock->core.numbers + votes);
 	return lock->core.numbers != NULL;
 }
-
-int rl_handle_extend_event(const redlock_lock *lock, uint64_t ttl_ms, struct rl_event *ret)
-{
-	if (lock == NULL || lock->client == NULL)
-		return lock == NULL ? REDLOCK_E_INVAL : REDLOCK_E_STATE;
-	*ret = (struct rl_event){.kind = RL_EV_EXTEND, .ttl_ns = rl_options_extend_ttl(lock->core.rules, ttl_ms)};
-	return ret->ttl_ns == 0 ? REDLOCK_E_INVAL : 0;
-}

@@ -106,7 +106,4 @@ bool rl_handle_make_findings(redlock_lock *lock);
 /* Makes room for numbers that the nodes of a guarded set report, or for the slots that they gave. */
 bool rl_handle_make_numbers(redlock_lock *lock);
 
-/* The event that an extend by `ttl_ms` is. 0, INVAL, STATE. Not under the mutex. */
-int rl_handle_extend_event(const redlock_lock *lock, uint64_t ttl_ms, struct rl_event *ret_event);
-
 #endif

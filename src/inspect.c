@@ -71,6 +71,7 @@ static void write_guard(const struct rl_set *set, struct redlock_guard_status *r
 	ret->records = count.records;
 	ret->without = count.without;
 	ret->barred = count.barred;
+	ret->max_ttl_ms = set->ttl_ms;
 }
 
 int redlock_guard_status(redlock_client *c, struct redlock_guard_status *ret)

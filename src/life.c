@@ -155,6 +155,8 @@ static int make(redlock_client *c, const struct names *names, const struct redlo
 		return error;
 	const struct rl_policy *policy = wanted.policy;
 	struct rl_set *set = c->nodes.set;
+	if (set != NULL) /* the maximum is 0 as long as it is unknown */
+		(void)rl_options_follow(&wanted, set->ttl_ms);
 	if (!rl_registry_reserve(&c->handles) || !rl_schedule_reserve(&c->loop.schedule, c->handles.slot_count))
 		return out_of_memory(c);
 	const struct rl_rules *rules = rl_registry_share_rules(&c->handles, &wanted);
@@ -256,19 +258,15 @@ int redlock_lock_new_many(redlock_client *client, const char *const *names, size
 
 static int set_wait(redlock_client *c, redlock_lock *lock, uint64_t wait_ns)
 {
-	const struct rl_rules *old = lock->core.rules;
 	struct rl_rules wanted;
-	memcpy(&wanted, old, sizeof wanted);
-	wanted.wait_ns = wait_ns;
-	if (old->noquorum_wait_ns == old->wait_ns)
+	memcpy(&wanted, lock->core.rules, sizeof wanted);
+	if (wanted.noquorum_wait_ns == wanted.wait_ns)
 		wanted.noquorum_wait_ns = wait_ns;
-	const struct rl_rules *rules = rl_registry_share_rules(&c->handles, &wanted);
-	if (rules == NULL)
+	wanted.wait_ns = wait_ns;
+	if (!rl_registry_change_rules(&c->handles, lock, &wanted))
 		return REDLOCK_E_NOMEM;
-	lock->core.rules = rules;
-	rl_registry_drop_rules(&c->handles, old);
 	if (c->nodes.set != NULL)
-		hurry(c->nodes.set, rules);
+		hurry(c->nodes.set, &wanted);
 	return 0;
 }
 
@@ -296,7 +294,7 @@ static void give_up(redlock_client *c, redlock_lock *lock, bool release)
 	lock->entries = 0;
 	rl_operate(c, lock, &(struct rl_event){.kind = RL_EV_CANCEL, .result = REDLOCK_E_CANCELLED});
 	if (release && (lock->core.phase == RL_HELD || lock->core.phase == RL_LOST))
-		rl_operate(c, lock, &(struct rl_event){.kind = RL_EV_RELEASE});
+		rl_operate_call(c, lock, &(struct rl_event){.kind = RL_EV_RELEASE});
 }
 
 static void unlink_handle(redlock_client *c, redlock_lock *lock)

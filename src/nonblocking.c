@@ -18,7 +18,7 @@ static int start(redlock_lock *lock, struct rl_event *event)
 	if (lock->waiter != NULL || (lock->pending & RL_OBSERVE_DONE) != 0)
 		error = REDLOCK_E_STATE;
 	else
-		error = rl_operate(c, lock, event);
+		error = rl_operate_call(c, lock, event);
 	if (error < 0)
 		rl_handle_note(lock, error, true);
 	rl_loop_leave(&c->loop);
@@ -32,9 +32,7 @@ int redlock_start_acquire(redlock_lock *lock)
 
 int redlock_start_extend(redlock_lock *lock, uint64_t ttl_ms)
 {
-	struct rl_event event;
-	int error = rl_handle_extend_event(lock, ttl_ms, &event);
-	return error < 0 ? rl_client_refuse(lock, error) : start(lock, &event);
+	return start(lock, &(struct rl_event){.kind = RL_EV_EXTEND, .ttl_ns = rl_time_ms(ttl_ms)});
 }
 
 int redlock_start_upgrade(redlock_lock *lock)

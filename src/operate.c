@@ -14,6 +14,7 @@
 #include "core/trace.h"
 #include "heir.h"
 #include "net/submit.h"
+#include "options.h"
 #include "proto/ops.h"
 #include "seen.h"
 #include "stats.h"
@@ -322,8 +323,23 @@ static bool value_is_claimed(const redlock_client *c, const redlock_lock *lock)
 	return false;
 }
 
-/* Only one round of a handle waits for votes, so that these are all of it. Seldom: it stays out of the way of
- * what is done for every event. */
+/* A node's answer is that the set permits no TTL so long. A handle for which nobody asked for a TTL gets the
+ * longest one that the set permits. True: the node is asked for that. Seldom: it stays out of the way of what
+ * is done for every event. */
+static __attribute__((noinline)) bool ask_shorter(redlock_client *c, redlock_lock *lock,
+                                                  const struct rl_event *answer)
+{
+	struct rl_event event = {.kind = RL_EV_SHORTER, .seq = answer->seq, .node = answer->node};
+	struct rl_rules shorter;
+	memcpy(&shorter, lock->core.rules, sizeof shorter); /* rules are compared as bytes */
+	if (rl_options_follow(&shorter, c->nodes.set->ttl_ms))
+		(void)rl_registry_change_rules(&c->handles, lock, &shorter);
+	bool follows = lock->core.rules->follows != 0;
+	bool fits = lock->core.rules->ttl_ns <= rl_time_ms(c->nodes.set->ttl_ms);
+	return follows && fits && step(c, lock, &event) == 0;
+}
+
+/* Only one round of a handle waits for votes, so that these are all of it. Seldom, as ask_shorter(). */
 static __attribute__((noinline)) void count_refusals(redlock_client *c, redlock_lock *lock)
 {
 	struct rl_event vote = {.kind = RL_EV_REPLY};
@@ -331,7 +347,8 @@ static __attribute__((noinline)) void count_refusals(redlock_client *c, redlock_
 		rl_stats_vote(&c->nodes.list[vote.node], vote.vote.code);
 		vote.seq = c->nodes.refused_seq; /* a step may ask anew, and be refused */
 		vote.more = c->nodes.refused_by != 0;
-		step(c, lock, &vote);
+		if (vote.vote.code != REDLOCK_VOTE_LONG_TTL || !ask_shorter(c, lock, &vote))
+			step(c, lock, &vote);
 	}
 }
 
@@ -392,22 +409,34 @@ static int release(redlock_client *c, redlock_lock *lock, struct rl_event *event
 	return 0;
 }
 
-int rl_operate(redlock_client *c, redlock_lock *lock, struct rl_event *event)
+/* After a step: counts the votes of nodes that did not take the request, and wakes the handle that is next.
+ */
+static void settle(redlock_client *c, redlock_lock *lock)
 {
-	if (lock->reentrant && counts(c, lock, event))
-		return 0;
-	int error;
-	if (event->kind == RL_EV_ACQUIRE)
-		error = acquire(c, lock, event);
-	else if (event->kind == RL_EV_RELEASE)
-		error = release(c, lock, event);
-	else
-		error = step(c, lock, event);
 	if (c->nodes.refused_by != 0)
 		count_refusals(c, lock);
 	redlock_lock *next = rl_places_next(&c->places);
 	if (next != NULL) /* it asks when its time has come: now */
 		step(c, next, &(struct rl_event){.kind = RL_EV_WAKE, .front = true});
+}
+
+int rl_operate(redlock_client *c, redlock_lock *lock, struct rl_event *event)
+{
+	int error = step(c, lock, event);
+	settle(c, lock);
+	return error;
+}
+
+int rl_operate_call(redlock_client *c, redlock_lock *lock, struct rl_event *event)
+{
+	if (lock->reentrant && counts(c, lock, event))
+		return 0;
+	if (event->kind == RL_EV_EXTEND && !rl_options_may_extend(lock->core.rules, event->ttl_ns / RL_NS_PER_MS))
+		return REDLOCK_E_INVAL;
+	int error = event->kind == RL_EV_ACQUIRE   ? acquire(c, lock, event)
+	            : event->kind == RL_EV_RELEASE ? release(c, lock, event)
+	                                           : step(c, lock, event);
+	settle(c, lock);
 	return error;
 }
 
@@ -443,7 +472,7 @@ static bool votes_once(unsigned operation)
 	return !op->gives_back && op->change != RL_CHANGE_LOOK;
 }
 
-/* Where two nodes are one server. Seldom, as count_refusals(). */
+/* Where two nodes are one server. Seldom, as ask_shorter(). */
 static __attribute__((noinline)) void tell_twins(const redlock_client *c, const redlock_lock *lock,
                                                  struct rl_event *event)
 {
@@ -462,7 +491,7 @@ static __attribute__((noinline)) void count_once(const redlock_client *c, const 
 		event->vote.code = REDLOCK_VOTE_DUPLICATE;
 }
 
-/* A node with a queue says more: who has the lock, and who comes next. Seldom, as count_refusals(). */
+/* A node with a queue says more: who has the lock, and who comes next. Seldom, as ask_shorter(). */
 static __attribute__((noinline)) void take_entered(redlock_client *c, redlock_lock *lock,
                                                    struct rl_event *event)
 {
@@ -489,6 +518,8 @@ void rl_operate_answer(redlock_client *c, struct rl_node *node, const struct rl_
 	                         .operation = answer->operation,
 	                         .vote = answer->vote,
 	                         .identified = !suspect || rl_nodes_are_identified(&c->nodes)};
+	if (node->guards && answer->vote.code == REDLOCK_VOTE_LONG_TTL && ask_shorter(c, lock, &event))
+		return;
 	if (node->guards)
 		event.generation = answer->generation;
 	if (c->nodes.shared | node->duplicate)

@@ -9,6 +9,10 @@
 /* Feeds one event to the core of `lock` and does what it decides. Returns what rl_lock_step() returns. */
 int rl_operate(redlock_client *c, redlock_lock *lock, struct rl_event *event);
 
+/* Feeds an event that a caller asked for: ACQUIRE, EXTEND and the like. As rl_operate(), and BUSY: another
+ * handle of the client claims that value; INVAL: a TTL that an extend cannot have. */
+int rl_operate_call(redlock_client *c, redlock_lock *lock, struct rl_event *event);
+
 /* Tells all handles of the time that has passed and that the clock does not show. */
 void rl_operate_leap(redlock_client *c);
 

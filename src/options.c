@@ -8,6 +8,7 @@
 #include "core/validity.h"
 
 #define DEFAULT_NODE_TIMEOUT_MS 200
+#define DEFAULT_TTL_MS 30000
 
 void redlock_options_init_sized(struct redlock_options *o, size_t size)
 {
@@ -19,7 +20,7 @@ void redlock_options_init_sized(struct redlock_options *o, size_t size)
 void redlock_lock_options_init_sized(struct redlock_lock_options *o, size_t size)
 {
 	static const struct redlock_lock_options defaults = {
-	    .ttl_ms = 30000,
+	    .ttl_ms = REDLOCK_DEFAULT_TTL,
 	    .noquorum_wait_ms = REDLOCK_FOREVER,
 	    .retry_min_ms = 50,
 	    .retry_max_ms = 150,
@@ -42,12 +43,10 @@ static uint64_t default_to(uint64_t value, uint64_t mark, uint64_t instead)
 	return value == mark ? instead : value;
 }
 
-uint64_t rl_options_extend_ttl(const struct rl_rules *rules, uint64_t ttl_ms)
+bool rl_options_may_extend(const struct rl_rules *rules, uint64_t ttl_ms)
 {
-	if (ttl_ms == 0)
-		return rules->ttl_ns;
-	bool suffices = rl_refusal_has_ttl(ttl_ms) && rl_refusal_leaves_time(rules, rl_time_ms(ttl_ms), 0);
-	return suffices ? rl_time_ms(ttl_ms) : 0;
+	return ttl_ms == 0 ||
+	       (rl_refusal_has_ttl(ttl_ms) && rl_refusal_leaves_time(rules, rl_time_ms(ttl_ms), 0));
 }
 
 static enum rl_kind kind_of(const struct redlock_lock_options *o)
@@ -92,14 +91,37 @@ static struct rl_rules rules_of(const struct redlock_lock_options *o, unsigned n
 	};
 }
 
-int rl_options_make_rules(struct rl_rules *ret, const struct rl_wish *w, char *why, size_t size)
+int rl_options_make_rules(struct rl_rules *ret, const struct rl_wish *wish, char *why, size_t size)
 {
-	*ret = rules_of(w->options, w->node_count, w->quorum, w->node_timeout_ms, w->drift_ppm, w->drift_ms);
-	if (rl_refusal_of(w, ret, why, size))
+	struct redlock_lock_options o = *wish->options;
+	struct rl_wish w = *wish;
+	o.ttl_ms = default_to(o.ttl_ms, REDLOCK_DEFAULT_TTL, DEFAULT_TTL_MS);
+	w.options = &o;
+	*ret = rules_of(&o, w.node_count, w.quorum, w.node_timeout_ms, w.drift_ppm, w.drift_ms);
+	ret->follows = wish->options->ttl_ms == REDLOCK_DEFAULT_TTL;
+	if (rl_refusal_of(&w, ret, why, size))
 		return REDLOCK_E_INVAL;
-	if (w->several)
+	if (w.several)
 		ret->policy = ret->policy->many;
 	return 0;
+}
+
+bool rl_options_follow(struct rl_rules *r, uint64_t maximum_ms)
+{
+	struct rl_rules s;
+	memcpy(&s, r, sizeof s);
+	s.ttl_ns = rl_time_ms(maximum_ms);
+	if (!r->follows || !rl_refusal_has_ttl(maximum_ms) || s.ttl_ns >= r->ttl_ns)
+		return false;
+	s.node_timeout_ns = rl_time_min(s.node_timeout_ns, s.ttl_ns / 3);
+	if (s.danger_ns == r->ttl_ns / 6)
+		s.danger_ns = s.ttl_ns / 6;
+	if (!rl_refusal_leaves_time(&s, s.ttl_ns, s.renew_ns))
+		s.renew_ns = s.ttl_ns / 3;
+	if (!rl_refusal_fits(&s))
+		return false;
+	memcpy(r, &s, sizeof s);
+	return true;
 }
 
 /* ---- terms ---- */
@@ -127,6 +149,7 @@ int rl_options_terms(const struct redlock_lock_options *options, uint32_t node_t
 	redlock_lock_options_init(&o);
 	if (options != NULL && rl_sized_copy(&o, sizeof o, options) < 0)
 		return REDLOCK_E_INVAL;
+	o.ttl_ms = default_to(o.ttl_ms, REDLOCK_DEFAULT_TTL, DEFAULT_TTL_MS);
 	if (ret == NULL || !rl_refusal_has_ttl(o.ttl_ms))
 		return REDLOCK_E_INVAL;
 	struct rl_rules rules = rules_of(&o, 1, 1, node_timeout_ms, drift_ppm, drift_ms);

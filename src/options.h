@@ -11,6 +11,10 @@ int rl_options_check_owner(const char *owner);
 /* From options to the core's rules. 0, or INVAL: `why` receives a sentence. */
 int rl_options_make_rules(struct rl_rules *ret, const struct rl_wish *wish, char *why, size_t size);
 
+/* Shortens a TTL that nobody asked for to the maximum of a node set, and the times that follow from it.
+ * False: the rules stay, as somebody asked for the TTL, it is not longer, or other times would not fit. */
+bool rl_options_follow(struct rl_rules *rules, uint64_t maximum_ms);
+
 /* The terms that follow from rules, for callers. 0, or INVAL: the size of `ret` cannot be. */
 int rl_options_terms_of_rules(const struct rl_rules *rules, struct redlock_terms *ret);
 
@@ -18,8 +22,8 @@ int rl_options_terms_of_rules(const struct rl_rules *rules, struct redlock_terms
 int rl_options_terms(const struct redlock_lock_options *options, uint32_t node_timeout_ms, uint32_t drift_ppm,
                      uint32_t drift_ms, struct redlock_terms *ret);
 
-/* The TTL of an extend that asks for `ttl_ms` (0: as acquired), in nanoseconds. 0: it is out of its range, or
- * too short for node timeout and drift. */
-uint64_t rl_options_extend_ttl(const struct rl_rules *rules, uint64_t ttl_ms);
+/* Whether an extend may ask for `ttl_ms` (0: as acquired): it is in its range, and leaves time for node
+ * timeout and drift. */
+bool rl_options_may_extend(const struct rl_rules *rules, uint64_t ttl_ms);
 
 #endif

@@ -52,6 +52,12 @@ static bool has_danger(const struct asked *a)
 	return a->r->danger_ns < a->r->ttl_ns;
 }
 
+bool rl_refusal_fits(const struct rl_rules *r)
+{
+	const struct asked asked = {.r = r};
+	return has_time_to_renew(&asked) && can_be_valid(&asked) && has_danger(&asked);
+}
+
 static bool has_delay(const struct asked *a)
 {
 	return a->o->retry_min_ms <= a->o->retry_max_ms && a->o->retry_max_ms <= REDLOCK_MAX_TTL_MS;

@@ -21,6 +21,8 @@ bool rl_refusal_of(const struct rl_wish *wish, const struct rl_rules *rules, cha
 
 bool rl_refusal_has_ttl(uint64_t ttl_ms); /* in its range */
 
+bool rl_refusal_fits(const struct rl_rules *rules); /* its times into its TTL */
+
 /* node timeout + drift + other < ttl: an answer at the last moment must still leave some validity. */
 bool rl_refusal_leaves_time(const struct rl_rules *rules, uint64_t ttl_ns, uint64_t other_ns);
 

@@ -160,6 +160,16 @@ void rl_registry_drop_rules(struct rl_registry *r, const struct rl_rules *rules)
 	forget_unused(r, shared);
 }
 
+bool rl_registry_change_rules(struct rl_registry *r, redlock_lock *lock, const struct rl_rules *rules)
+{
+	const struct rl_rules *old = lock->core.rules, *shared = rl_registry_share_rules(r, rules);
+	if (shared == NULL)
+		return false;
+	lock->core.rules = shared;
+	rl_registry_drop_rules(r, old);
+	return true;
+}
+
 /* ---- events ---- */
 
 /* The bits of the observations that are events. */

@@ -72,6 +72,8 @@ redlock_lock *rl_registry_next(const struct rl_registry *registry, uint32_t from
  * memory. */
 const struct rl_rules *rl_registry_share_rules(struct rl_registry *registry, const struct rl_rules *rules);
 void rl_registry_drop_rules(struct rl_registry *registry, const struct rl_rules *rules);
+/* The handle goes by these from now on. False: out of memory. */
+bool rl_registry_change_rules(struct rl_registry *registry, redlock_lock *lock, const struct rl_rules *rules);
 
 /* ---- events ---- */
 

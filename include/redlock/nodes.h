@@ -60,12 +60,13 @@ REDLOCK_API uint64_t redlock_leapt_ms(redlock_client *client);
 enum redlock_guard_state { REDLOCK_SET_UNKNOWN = 0, REDLOCK_SET_PLAIN = 1, REDLOCK_SET_GUARDED = 2 };
 
 struct redlock_guard_status {
-	size_t size;      /* the caller's: sizeof(struct redlock_guard_status) */
-	int state;        /* REDLOCK_SET_; UNKNOWN: too few nodes have answered, or the guard is OFF */
-	char set[17];     /* GUARDED: the id of the set, for `guarded_set` of other clients; else "" */
-	unsigned records; /* nodes that have a record of a node set */
-	unsigned without; /* nodes that have none, or one that says that the set was taken back */
-	unsigned barred;  /* nodes whose record this user may not read */
+	size_t size;         /* the caller's: sizeof(struct redlock_guard_status) */
+	int state;           /* REDLOCK_SET_; UNKNOWN: too few nodes have answered, or the guard is OFF */
+	char set[17];        /* GUARDED: the id of the set, for `guarded_set` of other clients; else "" */
+	unsigned records;    /* nodes that have a record of a node set */
+	unsigned without;    /* nodes that have none, or one that says that the set was taken back */
+	unsigned barred;     /* nodes whose record this user may not read */
+	uint64_t max_ttl_ms; /* the longest TTL of a lock of the set; 0: unknown, or there is none */
 };
 
 /* Writes what the client has seen so far. Sends nothing and does not wait. Any thread. Errors: INVAL,

@@ -24,6 +24,9 @@ extern "C" {
 #define REDLOCK_MAX_TTL_MS 2592000000UL /* 30 days */
 #define REDLOCK_FOREVER UINT64_MAX      /* as a wait: no limit */
 #define REDLOCK_NEVER_NS UINT64_MAX
+/* As ttl_ms: 30 s, or the maximum of a guarded set if that is shorter. Another value than REDLOCK_FOREVER,
+ * which is refused as a TTL. */
+#define REDLOCK_DEFAULT_TTL (UINT64_MAX - 1)
 #define REDLOCK_DEFAULT_DANGER UINT64_MAX /* as danger_ms: a sixth of the TTL */
 
 /*
@@ -113,7 +116,12 @@ static inline void redlock_options_init(struct redlock_options *options)
 /* Options of redlock_lock_new(). Always call redlock_lock_options_init() first. */
 struct redlock_lock_options {
 	size_t size;
-	uint64_t ttl_ms;  /* 30000; REDLOCK_MIN_TTL_MS to REDLOCK_MAX_TTL_MS */
+	uint64_t ttl_ms;  /* REDLOCK_MIN_TTL_MS to REDLOCK_MAX_TTL_MS. A guarded set refuses a TTL that is longer
+	                     than its maximum. REDLOCK_DEFAULT_TTL: 30000. Where the maximum is shorter, the
+	                     handle takes the maximum as soon as it is known, and keeps it: a default danger_ms
+	                     becomes a sixth of it, the node timeout a third at most, and a renew_ms that does
+	                     not fit a third. If min_validity_ms or danger_ms does not fit, the handle stays as
+	                     it is, and is refused. redlock_lock_terms() returns what it has. */
 	uint64_t wait_ms; /* how long acquire waits for a busy lock: 0 not at all, REDLOCK_FOREVER no limit; 0 */
 	uint64_t noquorum_wait_ms; /* of that, for an unreachable quorum; REDLOCK_FOREVER: as wait_ms */
 	uint64_t min_validity_ms;  /* accept a grant only if more than this is left; 0 */

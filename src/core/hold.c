@@ -187,8 +187,10 @@ bool rl_hold_renewal_is_due(const struct rl_lock *l, uint64_t now)
 /* An extend that replaces a renewal asks for no less than the renewal would. */
 int rl_hold_extend(struct rl_lock *l, uint64_t now, uint64_t ttl, struct rl_effects *fx)
 {
-	uint64_t asked = rl_hold_renewal_is_due(l, now) ? rl_time_max(ttl, l->rules->ttl_ns) : ttl;
-	return begin(l, now, asked, false, fx);
+	bool own = ttl > 0 && (ttl > l->rules->ttl_ns || !rl_hold_renewal_is_due(l, now));
+	int error = begin(l, now, own ? ttl : l->rules->ttl_ns, false, fx);
+	l->round.asked_ttl = error == 0 && own;
+	return error;
 }
 
 /* At the cap there is no further renewal: the clock runs out. Nobody waits for a renewal, and a connection

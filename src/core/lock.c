@@ -278,6 +278,21 @@ static int on_reply(struct rl_lock *l, const struct rl_event *e, struct rl_effec
 	return 0;
 }
 
+/* The node set permits less than the TTL of this round, so the node was sent nothing. The rules follow the
+ * set by now: asks the node for the TTL of the rules. Not in an upgrade, which needs what is left of the
+ * shared lock at least, nor where the caller asked for the TTL. */
+static int on_shorter(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
+{
+	const struct rl_round *r = &l->round;
+	bool acquires = l->phase == RL_ACQUIRING, other = r->open && r->operation != REDLOCK_OP_ACQUIRE;
+	bool possible = (acquires || other) && r->turn == RL_TURN_NONE && !r->asked_ttl;
+	if (!possible || e->seq != r->seq || has_voted(l, e->node))
+		return REDLOCK_E_STATE;
+	l->round.ttl_ns = rl_time_min(r->ttl_ns, l->rules->ttl_ns);
+	(acquires ? rl_acquire_again : rl_round_again)(l, 1u << e->node, e->now_ns, fx);
+	return 0;
+}
+
 static int on_tick(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
 {
 	bool due = l->round.open && e->now_ns >= l->round.deadline_ns;
@@ -376,7 +391,7 @@ static int dispatch(struct rl_lock *l, const struct rl_event *e, struct rl_effec
 	    [RL_EV_QUERY] = on_query,     [RL_EV_CANCEL] = on_cancel, [RL_EV_REPLY] = on_reply,
 	    [RL_EV_TICK] = on_tick,       [RL_EV_WAKE] = on_wake,     [RL_EV_HAND] = on_hand,
 	    [RL_EV_LEAP] = on_leap,       [RL_EV_PASS] = on_pass,     [RL_EV_TURN] = rl_share_turn,
-	    [RL_EV_GUARDED] = on_guarded, [RL_EV_LATE] = on_late};
+	    [RL_EV_GUARDED] = on_guarded, [RL_EV_LATE] = on_late,     [RL_EV_SHORTER] = on_shorter};
 	bool known = (unsigned)e->kind < sizeof handlers / sizeof handlers[0];
 	return known ? handlers[e->kind](l, e, fx) : 0;
 }

@@ -99,7 +99,8 @@ struct rl_rules {
 	uint64_t danger_ns;   /* 0: no notice */
 	uint64_t max_hold_ns; /* 0: no cap */
 	uint64_t
-	    max_extends; /* 0: no cap; as wide as the others: no padding, and rules can be compared as bytes */
+	    max_extends;  /* 0: no cap; as wide as the others: no padding, and rules can be compared as bytes */
+	uint64_t follows; /* 1: nobody asked for the TTL, which becomes the longest that the node set permits */
 };
 
 enum rl_phase {
@@ -147,6 +148,7 @@ struct rl_round {
 	uint8_t turn;                          /* enum rl_turn */
 	uint8_t votes[REDLOCK_KIND_FATAL + 1]; /* how many there are, by kind */
 	uint8_t generation;                    /* of the node set's configuration that they go by; 0: none yet */
+	bool asked_ttl;                        /* the TTL is one that the caller of an extend asked for */
 	uint64_t t0_ns;                        /* before the first byte was sent */
 	uint64_t leapt_ns;                     /* since then so much more time has passed than its clock shows */
 	uint64_t deadline_ns;
@@ -252,7 +254,9 @@ enum rl_event_kind {
 	RL_EV_LEAP,
 	RL_EV_PASS,
 	RL_EV_LATE, /* the caller learns of its grant after the validity: the acquire fails */
-	RL_EV_GUARDED
+	RL_EV_GUARDED,
+	RL_EV_SHORTER /* a node refuses the TTL of the round; that of the rules is shorter. STATE: it is not asked
+	               */
 };
 
 struct rl_event {
@@ -260,7 +264,7 @@ struct rl_event {
 	int result; /* CANCEL: what the cancelled operation returns */
 	uint64_t now_ns;
 	uint64_t entropy;      /* any random bits: used for the retry delay */
-	uint64_t ttl_ns;       /* EXTEND; GUARDED: the longest that the set permits */
+	uint64_t ttl_ns;       /* EXTEND, 0: as acquired; GUARDED: the longest that the set permits */
 	uint64_t behind_ns;    /* until then another handle of this client is first for the lock; 0: none is */
 	uint64_t offered_ns;   /* HAND: the number of the offer that was taken */
 	uint64_t leap_ns;      /* LEAP: so much more time has passed than the clock shows */
@@ -268,8 +272,8 @@ struct rl_event {
 	const uint8_t *order;  /* the nodes in the order that all contenders share; NULL: as numbered */
 	struct rl_slice token; /* ours: the one that was signed last */
 	struct rl_vote vote;   /* REPLY; not PENDING. HAND: for which token, and how many wait if it is known */
-	uint32_t seq;          /* REPLY: of the operation that is answered */
-	unsigned node;         /* REPLY, WAKE, HAND */
+	uint32_t seq;          /* REPLY, SHORTER: of the operation that is answered */
+	unsigned node;         /* REPLY, SHORTER, WAKE, HAND */
 	unsigned operation;    /* REPLY: what the node was asked, RL_OP_ */
 	uint32_t hears;        /* bit per node: what it says of our turn would be heard */
 	uint32_t twins;        /* REPLY, HAND: bit per node that is, or was in this round, the same server */

@@ -21,7 +21,7 @@ static const char *const event_names[] = {
     [RL_EV_QUERY] = "query",     [RL_EV_CANCEL] = "cancel", [RL_EV_REPLY] = "reply",
     [RL_EV_TICK] = "tick",       [RL_EV_WAKE] = "wake",     [RL_EV_HAND] = "hand",
     [RL_EV_LEAP] = "clock",      [RL_EV_PASS] = "pass",     [RL_EV_TURN] = "turn",
-    [RL_EV_GUARDED] = "guarded", [RL_EV_LATE] = "late",
+    [RL_EV_GUARDED] = "guarded", [RL_EV_LATE] = "late",     [RL_EV_SHORTER] = "shorter",
 };
 
 static const char *const op_words[RL_OP_COUNT] = {

@@ -36,6 +36,42 @@ TEST(a_lock_of_a_guarded_set)
 	}
 }
 
+/* A program that leaves ttl_ms at its default. A TTL that it asks for is refused, also one of that length. */
+TEST(a_ttl_that_nobody_asked_for_is_the_maximum_of_the_set)
+{
+	enum { TTL_MS = 10000, DEFAULT_MS = 30000 };
+	for (int guard = REDLOCK_GUARD_AUTO; guard <= REDLOCK_GUARD_REQUIRE; guard++) {
+		struct redlock_lock_options options, asked, renewed;
+		struct redlock_terms terms = {.size = sizeof terms};
+		record_write(&servers, 3, TTL_MS, "1000");
+		own_client *client = open_guarded(3, guard);
+		redlock_lock_options_init(&options);
+		asked = renewed = options;
+		asked.ttl_ms = DEFAULT_MS;
+		renewed.renew_ms = TTL_MS; /* a third of 30 s */
+		own_lock *lock = fixture_lock_with(client, "job", &options);
+		own_lock *longer = fixture_lock_with(client, "other", &asked);
+		assert_int_equal(redlock_lock_terms(lock, &terms), 0);
+		assert_int_equal(terms.ttl_ms, DEFAULT_MS);
+		expect_ok(lock, redlock_acquire(lock));
+		assert_true(redlock_remaining_ms(lock) < TTL_MS);
+		assert_int_equal(redlock_lock_terms(lock, &terms), 0);
+		assert_int_equal(terms.ttl_ms, TTL_MS);
+		assert_true(terms.validity_ms < TTL_MS && terms.danger_ms == TTL_MS / 6);
+		expect_ok(lock, redlock_extend(lock, 0));
+		assert_int_equal(redlock_extend(lock, DEFAULT_MS), REDLOCK_E_NOQUORUM);
+		assert_driven(client, fixture_vote(lock, 0) == REDLOCK_VOTE_LONG_TTL);
+		expect_ok(lock, redlock_release(lock));
+		expect_result(longer, REDLOCK_E_NOQUORUM, redlock_acquire(longer));
+		assert_driven(client, fixture_vote(longer, 0) == REDLOCK_VOTE_LONG_TTL);
+		own_lock *later = fixture_lock_with(client, "job", &renewed);
+		assert_int_equal(redlock_lock_terms(later, &terms), 0);
+		assert_int_equal(terms.ttl_ms, TTL_MS);
+		assert_int_equal(terms.renew_ms, TTL_MS / 3);
+		servers_heal(&servers);
+	}
+}
+
 /* Also one that ends in thousands of years: what says so must be a number. */
 TEST(a_key_of_somebody_else_with_a_long_life)
 {

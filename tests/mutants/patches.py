@@ -154,7 +154,7 @@ ROWS = [
 		"rl_operate(c, lock, &(struct rl_event){.kind = RL_EV_CANCEL, .result = REDLOCK_E_CANCELLED});\n\tif (release",
 		"if (release"),
 	("freeing a handle does not release", 6, "src/life.c",
-		"rl_operate(c, lock, &(struct rl_event){.kind = RL_EV_RELEASE});", ";"),
+		"rl_operate_call(c, lock, &(struct rl_event){.kind = RL_EV_RELEASE});", ";"),
 	("close: what was asked last is not sent", 6, "src/client.c",
 		"rl_nodes_end_login(&c->nodes);\n\t\trl_turn_settle(c);", ""),
 	("split votes: the leader forgets that it gave back", 6, "src/core/contend.c",

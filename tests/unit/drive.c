@@ -160,6 +160,13 @@ static void drive_guarded(struct drive *d, uint64_t ttl_ms)
 	drive_step(d, (struct rl_event){.kind = RL_EV_GUARDED, .ttl_ns = rl_time_ms(ttl_ms)});
 }
 
+/* The node permits no more than 10 s, which the rules follow. */
+static void drive_shorter(struct drive *d, uint64_t node)
+{
+	d->rules.ttl_ns = rl_time_ms(10000);
+	drive_step(d, (struct rl_event){.kind = RL_EV_SHORTER, .seq = d->lock.round.seq, .node = (unsigned)node});
+}
+
 void drive_wake(struct drive *d, uint64_t node)
 {
 	drive_step(d, (struct rl_event){.kind = RL_EV_WAKE, .node = (unsigned)node, .call = d->lock.call});
@@ -354,15 +361,16 @@ static const struct word {
 	void (*number)(struct drive *d, uint64_t number);
 	void (*letters)(struct drive *d, const char *letters);
 } words[] = {
-    {"acquire", .plain = drive_acquire}, {"release", .plain = drive_release},
-    {"query", .plain = drive_query},     {"cancel", .plain = drive_cancel},
-    {"tick", .plain = drive_tick},       {"forget", .plain = drive_forget},
-    {"at", .number = drive_at},          {"wake", .number = drive_wake},
-    {"extend", .number = drive_extend},  {"until", .number = drive_ticks_until},
-    {"votes", .letters = drive_votes},   {"keys", .letters = drive_keys},
-    {"leap", .number = drive_leap},      {"guarded", .number = drive_guarded},
-    {"yes", .letters = drive_yes},       {"left", .letters = drive_left},
-    {"upgrade", .plain = drive_upgrade}, {"downgrade", .plain = drive_downgrade},
+    {"acquire", .plain = drive_acquire},  {"release", .plain = drive_release},
+    {"query", .plain = drive_query},      {"cancel", .plain = drive_cancel},
+    {"tick", .plain = drive_tick},        {"forget", .plain = drive_forget},
+    {"at", .number = drive_at},           {"wake", .number = drive_wake},
+    {"extend", .number = drive_extend},   {"until", .number = drive_ticks_until},
+    {"votes", .letters = drive_votes},    {"keys", .letters = drive_keys},
+    {"leap", .number = drive_leap},       {"guarded", .number = drive_guarded},
+    {"yes", .letters = drive_yes},        {"left", .letters = drive_left},
+    {"upgrade", .plain = drive_upgrade},  {"downgrade", .plain = drive_downgrade},
+    {"shorter", .number = drive_shorter},
 };
 
 void drive_play(struct drive *d, const char *script)

@@ -391,4 +391,67 @@ TEST(a_set_that_turns_out_to_be_guarded)
 	drive_expect(&d, "[    0.000] idle: guarded -> idle\n");
 }
 
+/* ---- the node set permits less than a TTL that nobody asked for ---- */
+
+/* Each node that says so is asked again, for the TTL of the rules: by an acquire, a probe, a renewal, and an
+ * extend of no TTL, or one that replaces a renewal. */
+TEST(a_ttl_that_nobody_asked_for_becomes_shorter)
+{
+	struct rl_rules rules = drive_rules(3);
+	struct drive d = drive_begin(rules, "acquire; shorter 0; shorter 1; votes Y; at 20; votes .Y; shorter 2");
+	drive_expect(
+	    &d, "[    0.000] idle: acquire -> acquiring ... | send acquire #1 ttl 30000.000\n"
+	        "[    0.000] acquiring: shorter -> acquiring ... | send acquire #1 again to 1 ttl 10000.000\n"
+	        "[    0.000] acquiring: shorter -> acquiring ... | send acquire #1 again to 2 ttl 10000.000\n"
+	        "[    0.000] acquiring: reply #1 node 0 YES -> acquiring Y..\n"
+	        "[   20.000] acquiring: reply #1 node 1 YES -> held YY. until 9898.000 | done acquire OK\n"
+	        "[   20.000] held: shorter -> held YY. until 9898.000 | error STATE\n");
+	d = drive_idle(rules);
+	drive_probe(&d);
+	drive_play(&d, "shorter 0");
+	drive_expect(&d, "[    0.000] idle: query -> idle ... | send probe #1\n"
+	                 "[    0.000] idle: shorter -> idle ... | send probe #1 again to 1\n");
+	d = drive_begin_held(rules, "at 100; extend 0; shorter 0; votes Y; at 120; votes .Y");
+	drive_expect(
+	    &d,
+	    "[  100.000] held: extend -> held ... until 29698.000 | send extend #2 ttl 30000.000\n"
+	    "[  100.000] held: shorter -> held ... until 29698.000 | send extend #2 again to 1 ttl 10000.000\n"
+	    "[  100.000] held: reply #2 node 0 YES -> held Y.. until 29698.000\n"
+	    "[  120.000] held: reply #2 node 1 YES -> held YY. until 29698.000 | done extend OK\n");
+	rules.renew_ns = rl_time_ms(10000);
+	d = drive_begin_held(rules, "until 10000; shorter 1");
+	drive_expect(
+	    &d,
+	    "[10000.000] held: tick -> held ... until 29698.000 | send extend #2 ttl 30000.000\n"
+	    "[10000.000] held: shorter -> held ... until 29698.000 | send extend #2 again to 2 ttl 10000.000\n");
+	d = drive_begin_held(rules, "until 10000; extend 8000; shorter 1");
+	drive_expect(
+	    &d,
+	    "[10000.000] held: tick -> held ... until 29698.000 | send extend #2 ttl 30000.000\n"
+	    "[10000.000] held: extend -> held ... until 29698.000 | send extend #3 ttl 30000.000\n"
+	    "[10000.000] held: shorter -> held ... until 29698.000 | send extend #3 again to 2 ttl 10000.000\n");
+}
+
+/* Where the caller asked for the TTL, after the decision, while votes are split, and in an upgrade. */
+TEST(a_ttl_that_is_needed_is_refused)
+{
+	struct drive d = drive_begin_held(drive_rules(3), "extend 30000; shorter 0; shorter 1");
+	drive_expect(&d, "[    0.000] held: extend -> held ... until 29698.000 | send extend #2 ttl 30000.000\n"
+	                 "[    0.000] held: shorter -> held ... until 29698.000 | error STATE\n"
+	                 "[    0.000] held: shorter -> held ... until 29698.000 | error STATE\n");
+	d = drive_begin_held(drive_rules(3), "extend 0; votes YY; forget; shorter 2");
+	drive_expect(&d, "[    0.000] held: shorter -> held YY. until 29698.000 | error STATE\n");
+	d = drive_begin(drive_rules(3), "acquire; votes NN; forget; shorter 2");
+	drive_expect(&d, "[    0.000] looking: shorter -> looking NN. | error STATE\n");
+	d = drive_begin(drive_rules(3), "acquire; votes Y; forget; shorter 0"); /* it has voted */
+	drive_expect(&d, "[    0.000] acquiring: shorter -> acquiring Y.. | error STATE\n");
+	drive_step(&d, (struct rl_event){.kind = RL_EV_SHORTER, .seq = d.lock.round.seq - 1, .node = 1});
+	drive_expect(&d, "[    0.000] acquiring: shorter -> acquiring Y.. | error STATE\n");
+	struct rl_rules rules = drive_rules(3);
+	rules.policy = &rl_kinds[RL_KIND_SHARED];
+	d = drive_begin_held(rules, "upgrade; shorter 0");
+	drive_expect(&d, "[    0.000] held: turn -> held ... until 29698.000 | send upgrade #2 ttl 30000.000\n"
+	                 "[    0.000] held: shorter -> held ... until 29698.000 | error STATE\n");
+}
+
 TESTS()

@@ -262,7 +262,7 @@ TEST(unknown_events)
 	before.rules = d.lock.rules = &d.rules;
 	before.votes = d.lock.votes = d.votes;
 	before.findings = d.lock.findings = d.findings;
-	struct rl_event event = {.kind = (enum rl_event_kind)(RL_EV_GUARDED + 1)};
+	struct rl_event event = {.kind = (enum rl_event_kind)(RL_EV_SHORTER + 1)};
 	assert_int_equal(rl_lock_step(&d.lock, &event, &d.fx), 0);
 	assert_memory_equal(&before, &d.lock, sizeof before);
 }

@@ -90,7 +90,7 @@ TEST(defaults)
 	assert_int_equal(o.drift_ppm, 10000);
 	assert_int_equal(o.drift_ms, 2);
 	assert_int_equal(l.size, sizeof l);
-	assert_int_equal(l.ttl_ms, 30000);
+	assert_true(l.ttl_ms == REDLOCK_DEFAULT_TTL);
 	assert_int_equal(l.wait_ms, 0);
 	assert_int_equal(l.renew_ms, 0);
 	assert_null(l.token);
@@ -395,14 +395,53 @@ TEST(ttl_of_an_extend)
 	struct rl_rules rules;
 	redlock_lock_options_init(&options);
 	assert_int_equal(make(&rules, 0), 0);
-	assert_true(rl_options_extend_ttl(&rules, 0) == rl_time_ms(30000)); /* as acquired */
-	assert_true(rl_options_extend_ttl(&rules, 1000) == rl_time_ms(1000));
-	assert_true(rl_options_extend_ttl(&rules, REDLOCK_MAX_TTL_MS) == rl_time_ms(REDLOCK_MAX_TTL_MS));
-	assert_true(rl_options_extend_ttl(&rules, REDLOCK_MAX_TTL_MS + 1) == 0);
-	assert_true(rl_options_extend_ttl(&rules, UINT64_MAX) == 0);
-	assert_true(rl_options_extend_ttl(&rules, 205) == rl_time_ms(205)); /* 200 + 4.05 < 205 */
-	assert_true(rl_options_extend_ttl(&rules, 204) == 0);
-	assert_true(rl_options_extend_ttl(&rules, 1) == 0);
+	assert_true(rl_options_may_extend(&rules, 0)); /* as acquired */
+	assert_true(rl_options_may_extend(&rules, 1000));
+	assert_true(rl_options_may_extend(&rules, REDLOCK_MAX_TTL_MS));
+	assert_false(rl_options_may_extend(&rules, REDLOCK_MAX_TTL_MS + 1));
+	assert_false(rl_options_may_extend(&rules, UINT64_MAX));
+	assert_true(rl_options_may_extend(&rules, 205)); /* 200 + 4.05 < 205 */
+	assert_false(rl_options_may_extend(&rules, 204));
+	assert_false(rl_options_may_extend(&rules, 1));
+}
+
+/* In ms. A follow of 0 is the rules as they were made. */
+TEST(a_default_ttl_follows_the_maximum_of_a_node_set)
+{
+	static const struct {
+		uint64_t ttl, renew, danger, min_validity, maximum;
+		uint64_t follows, renews, warns;
+	} cases[] = {
+	    {REDLOCK_DEFAULT_TTL, 0, REDLOCK_DEFAULT_DANGER, 0, 10000, 10000, 0, 1666},
+	    {REDLOCK_DEFAULT_TTL, 10000, 0, 0, 10000, 10000, 3333, 0}, /* does not fit */
+	    {REDLOCK_DEFAULT_TTL, 6000, 4000, 9000, 10000, 10000, 6000, 4000},
+	    {REDLOCK_DEFAULT_TTL, 0, REDLOCK_DEFAULT_DANGER, 0, 10, 10, 0, 1},
+	    {REDLOCK_DEFAULT_TTL, 0, REDLOCK_DEFAULT_DANGER, 0, 30000, 0, 0, 0}, /* is not shorter */
+	    {REDLOCK_DEFAULT_TTL, 0, REDLOCK_DEFAULT_DANGER, 0, 0, 0, 0, 0},     /* unknown */
+	    {REDLOCK_DEFAULT_TTL, 0, REDLOCK_DEFAULT_DANGER, 0, 9, 0, 0, 0},     /* not possible */
+	    {30000, 0, REDLOCK_DEFAULT_DANGER, 0, 10000, 0, 0, 0},               /* asked for */
+	    {REDLOCK_DEFAULT_TTL, 0, 10000, 0, 10000, 0, 0, 0},
+	    {REDLOCK_DEFAULT_TTL, 0, 0, 9898, 10000, 0, 0, 0}, /* + drift of 102 ms */
+	};
+	for (unsigned i = 0; i < COUNT(cases); i++) {
+		struct rl_rules rules, before;
+		redlock_lock_options_init(&options);
+		options.ttl_ms = cases[i].ttl;
+		options.renew_ms = cases[i].renew;
+		options.danger_ms = cases[i].danger;
+		options.min_validity_ms = cases[i].min_validity;
+		assert_int_equal(make(&rules, 0), 0);
+		assert_true(rules.ttl_ns == rl_time_ms(30000));
+		before = rules;
+		assert_int_equal(rl_options_follow(&rules, cases[i].maximum), cases[i].follows != 0);
+		if (cases[i].follows == 0)
+			assert_memory_equal(&rules, &before, sizeof rules);
+		else
+			assert_true(rules.ttl_ns == rl_time_ms(cases[i].follows) &&
+			            rules.renew_ns / RL_NS_PER_MS == cases[i].renews &&
+			            rules.danger_ns / RL_NS_PER_MS == cases[i].warns &&
+			            rules.node_timeout_ns == rl_time_min(rl_time_ms(200), rules.ttl_ns / 3));
+	}
 }
 
 /* ---- owner labels ---- */

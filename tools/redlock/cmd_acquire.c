@@ -31,6 +31,7 @@ struct grant {
 	size_t token_len;
 	uint64_t fence; /* 0: none */
 	unsigned slot;
+	uint64_t ttl_ms;
 	uint64_t validity_ms;
 };
 
@@ -50,7 +51,7 @@ static void print_json(FILE *out, const struct report *report, const struct sess
 		json_number(&json, "slots", (int64_t)session->settings->slots);
 		json_number_or_null(&json, "slot", report->result == 0, grant->slot);
 	}
-	json_number(&json, "ttl_ms", (int64_t)session->settings->ttl_ms);
+	json_number(&json, "ttl_ms", (int64_t)grant->ttl_ms);
 	json_number(&json, "validity_ms", (int64_t)grant->validity_ms);
 	wait_view_json(session->view, &json);
 	report_json_end(report, &json);
@@ -115,6 +116,7 @@ static void give_back(struct session *session, redlock_lock *lock, const char *n
 static int refused(struct session *session, redlock_lock *lock, struct report *report)
 {
 	const struct settings *settings = session->settings;
+	const struct grant none = {.ttl_ms = session_ttl_ms(session, lock)};
 	session_drain(session, lock);
 	report->token = settings->token;
 	report->slots = (unsigned)settings->slots;
@@ -123,7 +125,7 @@ static int refused(struct session *session, redlock_lock *lock, struct report *r
 	if (report->has_standing)
 		wait_view_date(session->view, &report->standing);
 	if (settings->json)
-		print_json(stdout, report, session, &(struct grant){.token_len = 0});
+		print_json(stdout, report, session, &none);
 	if (settings->verbose)
 		report_votes(report);
 	if (report->result != REDLOCK_E_CANCELLED || !signals_caught())
@@ -160,7 +162,7 @@ static int not_told(struct session *session, redlock_lock *lock, const char *nam
 static int granted(struct session *session, redlock_lock *lock, struct report *report)
 {
 	const struct settings *settings = session->settings;
-	struct grant grant = {.token_len = 0};
+	struct grant grant = {.ttl_ms = session_ttl_ms(session, lock)};
 	if (redlock_lock_token(lock, grant.token, sizeof grant.token, &grant.token_len) < 0) {
 		complain("cannot read the token of the lock; it was given back");
 		give_back(session, lock, report->name);
@@ -200,18 +202,6 @@ static int make(struct session *session, const char *name, redlock_lock **ret)
 	return session_lock_all(session, name, &options, ret);
 }
 
-/* With the settings of the session, which are others now. */
-static int acquire_again(struct session *session, const char *name, redlock_lock **lock, int result)
-{
-	redlock_lock *former = *lock;
-	if (make(session, name, lock) != EXIT_OK) {
-		*lock = former;
-		return result;
-	}
-	redlock_lock_free(former);
-	return session_run(session, *lock, REDLOCK_OP_ACQUIRE);
-}
-
 static int run(const struct settings *settings, int argc, char **argv)
 {
 	struct session session;
@@ -226,8 +216,6 @@ static int run(const struct settings *settings, int argc, char **argv)
 		wait_view_begin(&view, settings, argv[0]);
 		session.view = &view;
 		int result = session_run(&session, lock, REDLOCK_OP_ACQUIRE);
-		if (session_follow_maximum(&session, lock, result))
-			result = acquire_again(&session, argv[0], &lock, result);
 		report_collect(&report, "acquire", argv[0], result, &session, lock);
 		if (result == REDLOCK_E_LOST)
 			code = too_late(&session, lock, &report);

@@ -14,7 +14,6 @@
 #include "config.h"
 #include "conflicts.h"
 #include "exit_codes.h"
-#include "guard_record.h"
 #include "holder.h"
 #include "host.h"
 #include "message.h"
@@ -324,7 +323,8 @@ static void explain_refused_lock(struct session *session, const char *name,
 void session_lock_options(const struct settings *settings, struct redlock_lock_options *options)
 {
 	redlock_lock_options_init(options);
-	options->ttl_ms = settings->ttl_ms;
+	bool asked = settings_source(settings, offsetof(struct settings, ttl_ms)) != NULL;
+	options->ttl_ms = asked ? settings->ttl_ms : REDLOCK_DEFAULT_TTL;
 	options->wait_ms = settings->wait_ms;
 	/* A busy lock is waited for without limit, servers that do not answer are not. */
 	options->noquorum_wait_ms = settings->wait_ms == REDLOCK_FOREVER ? 10000 : REDLOCK_FOREVER;
@@ -507,55 +507,17 @@ int session_run(struct session *session, redlock_lock *lock, enum redlock_operat
 	return result;
 }
 
-static uint64_t nodes_that_refuse_ttl(const redlock_client *client, const redlock_lock *lock)
-{
-	struct redlock_vote vote = {.size = sizeof vote};
-	uint64_t nodes = 0;
-	for (unsigned i = 0; i < redlock_node_count(client); i++)
-		if (redlock_lock_vote(lock, i, &vote) == 0 && vote.code == REDLOCK_VOTE_LONG_TTL)
-			nodes |= UINT64_C(1) << i;
-	return nodes;
-}
-
-/* The least maximum in the records of these nodes; 0: none told it. */
-static uint64_t find_maximum(const struct session *session, uint64_t nodes)
-{
-	struct guard_record records[REDLOCK_MAX_NODES] = {{0}};
-	unsigned count = redlock_node_count(session->client);
-	redlock_asker *asker = NULL;
-	uint64_t least_ms = UINT64_MAX;
-	if (redlock_asker_open(session->client, &asker) < 0)
-		return 0;
-	(void)guard_record_read(asker, records, count, nodes, session->node_timeout_ms);
-	redlock_asker_close(asker);
-	for (unsigned i = 0; i < count; i++) {
-		uint64_t ttl_ms = guard_record_number(&records[i], GUARD_TTL);
-		least_ms = ttl_ms > 0 && ttl_ms < least_ms ? ttl_ms : least_ms;
-	}
-	guard_record_free(records, count);
-	return least_ms == UINT64_MAX ? 0 : least_ms;
-}
-
-bool session_follow_maximum(struct session *session, const redlock_lock *lock, int result)
+uint64_t session_ttl_ms(const struct session *session, const redlock_lock *lock)
 {
 	const struct settings *settings = session->settings;
-	struct redlock_terms terms;
+	struct redlock_terms terms = {.size = sizeof terms};
 	char text[32];
-	if (result != REDLOCK_E_NOQUORUM || settings_source(settings, offsetof(struct settings, ttl_ms)) != NULL)
-		return false;
-	uint64_t nodes = nodes_that_refuse_ttl(session->client, lock);
-	uint64_t maximum_ms = nodes != 0 ? find_maximum(session, nodes) : 0;
-	if (maximum_ms < REDLOCK_MIN_TTL_MS || maximum_ms >= settings->ttl_ms)
-		return false;
-	session->shorter = *settings;
-	session->shorter.ttl_ms = maximum_ms;
-	session->settings = &session->shorter;
-	session_terms(session->settings, &terms);
-	session->node_timeout_ms = terms.node_timeout_ms;
-	redlock_duration_text(maximum_ms, text, sizeof text);
+	if (redlock_lock_terms(lock, &terms) < 0 || terms.ttl_ms >= settings->ttl_ms)
+		return settings->ttl_ms;
+	redlock_duration_text(terms.ttl_ms, text, sizeof text);
 	if (settings->verbose)
 		say(settings, "the TTL is %s, the maximum of this node set; --ttl asks for another one", text);
-	return true;
+	return terms.ttl_ms;
 }
 
 void session_close(struct session *session)

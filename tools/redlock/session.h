@@ -15,7 +15,6 @@ struct wait_view;
 
 struct session {
 	const struct settings *settings;
-	struct settings shorter; /* by session_follow_maximum() */
 	redlock_client *client;
 	uint64_t begin_ns;
 	uint64_t node_timeout_ms;
@@ -80,9 +79,9 @@ bool session_drain(struct session *session, const redlock_lock *lock);
  * would do harm, or with -v. */
 void session_warn_lingering(const struct session *session, const char *name);
 
-/* Called after an operation that nodes of a guarded set refused for a TTL that nobody asked for. True: the
- * settings of the session have the maximum of the set from now on; make the handle anew and ask again. */
-bool session_follow_maximum(struct session *session, const redlock_lock *lock, int result);
+/* The TTL of the handle: of the settings, or the maximum of a guarded set where nobody asked for a TTL. Tells
+ * of that with -v. */
+uint64_t session_ttl_ms(const struct session *session, const redlock_lock *lock);
 
 /* Remembers whether the client has seen that its nodes are a guarded set, or that they were taken back. */
 void session_remember(struct session *session);

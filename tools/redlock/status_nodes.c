@@ -171,13 +171,6 @@ static void warn_unidentified(const struct report *report, const struct settings
 		    unknown);
 }
 
-/* Whether the node would grant a lock of a shorter TTL than the default, which nobody has asked for here. */
-static bool is_about_default(const struct session *session, const struct node_report *node)
-{
-	return node->vote.code == REDLOCK_VOTE_LONG_TTL &&
-	       settings_source(session->settings, offsetof(struct settings, ttl_ms)) == NULL;
-}
-
 /* Asks each node that would do what an acquire needs what it would do after it. */
 int status_ask(struct session *session, const char *verb, struct report *report)
 {
@@ -199,8 +192,7 @@ int status_ask(struct session *session, const char *verb, struct report *report)
 			*report = answer;
 		for (unsigned i = 0; i < report->nodes; i++)
 			if (is_up(&report->node[i]) && !is_up(&answer.node[i]) &&
-			    answer.node[i].vote.code != REDLOCK_VOTE_PENDING &&
-			    !is_about_default(session, &answer.node[i]))
+			    answer.node[i].vote.code != REDLOCK_VOTE_PENDING)
 				report->node[i] = answer.node[i];
 		if (result == REDLOCK_E_CANCELLED && signals_caught())
 			code = EXIT_SIGNAL + signals_caught();

@@ -178,16 +178,8 @@ static int ask(struct errand *e, struct session *session, const char *name, stru
 	if (code != EXIT_OK)
 		return code;
 	int result = session_run(session, lock, verb->operation);
-	if (verb->has_validity && session_follow_maximum(session, lock, result)) {
-		redlock_lock_leave(lock);
-		lock = NULL;
-		code = session_lock_slot(session, name, e->token, slot, &lock);
-		*ret_told = code == EXIT_OK;
-		if (code != EXIT_OK)
-			return code;
-		result = session_run(session, lock, verb->operation);
-		e->ttl_ms = session->settings->ttl_ms;
-	}
+	if (verb->has_validity)
+		e->ttl_ms = session_ttl_ms(session, lock);
 	if (verb->deletes) {
 		session_drain(session, lock);
 		result = settled(session, lock, result);

@@ -71,7 +71,7 @@ static void write_object(FILE *out, const struct run *run, const struct report *
 	json_number_or_null(&json, "fence", run->acquired_ns != 0 && fence != 0, (int64_t)fence);
 	if (run->settings->slots > 0)
 		json_slot(&json, run);
-	json_number(&json, "ttl_ms", (int64_t)run->settings->ttl_ms);
+	json_number(&json, "ttl_ms", (int64_t)run->times.ttl_ms);
 	wait_view_json(&run->waiting.view, &json);
 	json_number(&json, "held_ms", run->acquired_ns ? since_ms(run->acquired_ns, run->ended_ns) : 0);
 	report_json_end(report, &json);

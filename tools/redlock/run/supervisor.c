@@ -142,6 +142,7 @@ static int make_lock(struct run *run)
 {
 	struct redlock_lock_options options;
 	session_lock_options(run->settings, &options);
+	options.ttl_ms = run->times.ttl_ms;
 	options.fence = run->settings->fence;
 	options.slots = (uint32_t)run->settings->slots;
 	options.renew_ms = run->times.renew_ms;
@@ -150,15 +151,21 @@ static int make_lock(struct run *run)
 	return session_lock_all(&run->session, run->order->name, &options, &run->lock);
 }
 
+/* As with --ttl of that length: other times follow from it than those that the library knows. */
 bool run_shorten(struct run *run, int result)
 {
 	redlock_lock *former = run->lock;
-	struct redlock_terms terms;
+	struct redlock_guard_status guard = {.size = sizeof guard};
+	struct redlock_lock_options options;
+	struct redlock_terms terms = {.size = sizeof terms};
 	char why[256];
-	if (!session_follow_maximum(&run->session, former, result))
+	session_lock_options(run->settings, &options);
+	if (result != REDLOCK_E_NOQUORUM || options.ttl_ms != REDLOCK_DEFAULT_TTL ||
+	    redlock_guard_status(run->session.client, &guard) < 0 || guard.max_ttl_ms >= run->times.ttl_ms)
 		return false;
-	run->settings = run->session.settings;
-	session_terms(run->settings, &terms);
+	options.ttl_ms = guard.max_ttl_ms;
+	if (redlock_client_terms(run->session.client, &options, &terms) < 0)
+		return false; /* the maximum is not known */
 	run_times_init(&run->times, run->settings, &terms);
 	bool works = run_times_work(&run->times, why, sizeof why);
 	if (!works)
@@ -168,6 +175,7 @@ bool run_shorten(struct run *run, int result)
 		return false;
 	}
 	redlock_lock_free(former);
+	(void)session_ttl_ms(&run->session, run->lock);
 	run->result = redlock_start_acquire(run->lock);
 	return run->result == 0;
 }
