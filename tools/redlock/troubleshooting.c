@@ -31,7 +31,7 @@ static const struct {
      "the message names what was missing: memory, descriptors, the output, or a killed process"},
     {EXIT_CANNOT_EXECUTE, "check the rights of the command, and that it is a program"},
     {EXIT_NOT_FOUND, "give the whole path: cron has a short PATH"},
-    {EXIT_SIGNAL, "whoever sent the signal ended it: a terminal, systemd, a timeout"},
+    {EXIT_SIGNAL, "a terminal, systemd or a timeout sent it that signal"},
 };
 
 static bool has_word(const char *text, const char *word)
