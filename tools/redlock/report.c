@@ -16,9 +16,6 @@ bool report_is_definite(const struct node_report *node)
 	return kind == REDLOCK_KIND_YES || kind == REDLOCK_KIND_NO;
 }
 
-/* The library ends the connection to a node that hangs, with this error. */
-static const char hung[] = "no answer for 5 seconds";
-
 static void collect_node(struct node_report *node, unsigned index, struct session *session,
                          redlock_lock *lock)
 {
@@ -27,8 +24,6 @@ static void collect_node(struct node_report *node, unsigned index, struct sessio
 		node->status.address[0] = '?';
 	if (redlock_lock_vote(lock, index, &node->vote) < 0)
 		node->vote.code = REDLOCK_VOTE_PENDING;
-	if (node->vote.code == REDLOCK_VOTE_CLOSED && strcmp(node->status.last_error, hung) == 0)
-		node->vote.code = REDLOCK_VOTE_TIMEOUT;
 	if (report_is_definite(node))
 		return;
 	char shown[sizeof node->status.last_error + 1];
