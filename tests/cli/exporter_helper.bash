@@ -12,6 +12,7 @@ use_cluster_urls() { # NODES
 }
 
 start_exporter() { # [OPTION...]
+	: >"$sandbox/exporter.log"
 	"$REDLOCK_EXPORTER" --listen 127.0.0.1:0 "$@" 2>"$sandbox/exporter.log" 3>&- &
 	exporter=$!
 	local tries

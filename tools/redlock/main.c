@@ -17,7 +17,7 @@
 #include "suggest.h"
 
 static const struct command *const commands[] = {
-    &cmd_run,  &cmd_acquire, &cmd_extend, &cmd_release, &cmd_check,   &cmd_status, &cmd_ls,
+    &cmd_run,  &cmd_acquire, &cmd_extend, &cmd_release, &cmd_check,   &cmd_status, &cmd_ls,     &cmd_break,
     &cmd_last, &cmd_elect,   &cmd_doctor, &cmd_init,    &cmd_cluster, &cmd_bench,  &cmd_config,
 };
 
