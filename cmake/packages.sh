@@ -20,6 +20,8 @@ test_packages=(
 	"${build_packages[@]}"
 	g++            # the header in C++
 	libcmocka-dev  # unit tests
+	libmicrohttpd-dev # HTTP of redlock-exporter
+	curl           # asks it
 	liblua5.1-0-dev # runs the scripts for the simulator, as servers do
 	redis-tools    # redis-cli: the classic unlock script
 	openssl        # certificates of the TLS tests

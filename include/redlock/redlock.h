@@ -84,11 +84,11 @@ REDLOCK_API REDLOCK_MUST_CHECK int redlock_open(const struct redlock_options *op
 
 /*
  * Stops the keeper, releases the locks that the client's handles hold, closes the connections, and frees the
- * client. Never blocks: free the handles and call redlock_drain() first. A server that finds its client gone
- * drops the requests that it has not read yet, and the key of a release that is lost in this way stays until
- * its TTL.
- * Lock handles that were not freed stay allocated; any call on them but redlock_lock_free() is
- * REDLOCK_E_STATE. No other thread may be inside a call of this client.
+ * client. Never blocks, and tells no result: call redlock_release() on each lock first, which returns whether
+ * it was released; or free the handles and call redlock_drain(), which waits for their releases. A server
+ * that finds its client gone drops the requests that it has not read yet, and the key of a release that is
+ * lost in this way stays until its TTL. Lock handles that were not freed stay allocated; any call on them but
+ * redlock_lock_free() is REDLOCK_E_STATE. No other thread may be inside a call of this client.
  */
 REDLOCK_API void redlock_close(redlock_client *client);
 

@@ -172,7 +172,9 @@ bool rl_handshake_take(struct rl_link *l, enum rl_setup setup, const struct rl_r
 static void forget_outage(struct rl_link *l)
 {
 	bool broken = l->state == RL_LINK_BROKEN; /* by this very answer: that is no history */
-	if (broken || (l->failure != REDLOCK_VOTE_DOWN && l->failure != REDLOCK_VOTE_CLOSED))
+	bool unreached = l->failure == REDLOCK_VOTE_DOWN || l->failure == REDLOCK_VOTE_CLOSED ||
+	                 l->failure == REDLOCK_VOTE_TIMEOUT;
+	if (broken || !unreached)
 		return;
 	l->failure = REDLOCK_VOTE_PENDING;
 	l->failure_text[0] = '\0';

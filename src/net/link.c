@@ -382,7 +382,7 @@ bool rl_link_tick(struct rl_link *l, uint64_t now_ns)
 	         rl_outbox_front_unsent(&l->outbox))
 		l->progress_ns = now_ns; /* nothing was asked: its owner holds that back */
 	else if (l->state == RL_LINK_OPEN)
-		rl_link_fail(l, REDLOCK_VOTE_CLOSED, "no answer for 5 seconds");
+		rl_link_fail(l, REDLOCK_VOTE_TIMEOUT, "no answer for 5 seconds");
 	else
 		return l->state == RL_LINK_DOWN;
 	return false;

@@ -3,7 +3,7 @@
 
 bool rl_loss_is_unknown(enum redlock_vote_code vote)
 {
-	return vote == REDLOCK_VOTE_CLOSED || vote == REDLOCK_VOTE_GARBAGE;
+	return vote == REDLOCK_VOTE_CLOSED || vote == REDLOCK_VOTE_GARBAGE || vote == REDLOCK_VOTE_TIMEOUT;
 }
 
 enum redlock_vote_code rl_loss_unsent_vote(const struct rl_node *n, enum redlock_vote_code otherwise)
@@ -15,8 +15,8 @@ enum redlock_vote_code rl_loss_vote(const struct rl_node *n, bool unsent)
 {
 	if (unsent)
 		return rl_loss_unsent_vote(n, REDLOCK_VOTE_UNSENT);
-	bool garbage = n->link.failure == REDLOCK_VOTE_GARBAGE;
-	enum redlock_vote_code unknown = garbage ? REDLOCK_VOTE_GARBAGE : REDLOCK_VOTE_CLOSED;
+	bool known = rl_loss_is_unknown(n->link.failure);
+	enum redlock_vote_code unknown = known ? n->link.failure : REDLOCK_VOTE_CLOSED;
 	return n->link.setup.count > 0 ? rl_loss_unsent_vote(n, unknown) : unknown;
 }
 

@@ -48,6 +48,8 @@ clean() { # VERB ARGUMENT...
 		clean status
 		clean ls
 		clean ls --prefix $'\e'
+		clean break --yes job
+		clean break --yes --waiters job
 		clean doctor
 		clean doctor --prefix x
 		clean acquire -w 400ms job

@@ -261,8 +261,32 @@ TEST(silence)
 	scene_submit(s, REDLOCK_OP_QUERY, 1, 3); /* asking more does not put it off */
 	scene_play(s, "hear; at 109000");
 	assert_int_equal(s->node.link.state, RL_LINK_DOWN);
-	expect_answers(s, "query #1 CLOSED\nquery #2 CLOSED\nquery #3 CLOSED\n");
+	/* The server did not end the connection: to a caller the node is silent, as it was before the client gave
+	 * it up. */
+	expect_answers(s, "query #1 TIMEOUT\nquery #2 TIMEOUT\nquery #3 TIMEOUT\n");
 	assert_string_equal(s->node.link.failure_text, "no answer for 5 seconds");
+}
+
+/* A server that answers again is neither down nor silent. A refusal stays until another failure replaces it.
+ */
+TEST(an_outage_is_forgotten)
+{
+	static const struct {
+		enum redlock_vote_code failure;
+		bool forgotten;
+	} cases[] = {{REDLOCK_VOTE_DOWN, true},
+	             {REDLOCK_VOTE_CLOSED, true},
+	             {REDLOCK_VOTE_TIMEOUT, true},
+	             {REDLOCK_VOTE_READONLY, false},
+	             {REDLOCK_VOTE_GARBAGE, false}};
+	for (unsigned i = 0; i < COUNT(cases); i++) {
+		own_scene *s = scene_begin("", "", "connect");
+		rl_link_remember(&s->node.link, cases[i].failure, "before");
+		expect_failure(s, cases[i].failure, "before"); /* a connection alone is no answer */
+		scene_play(s, "greet 1");
+		expect_failure(s, cases[i].forgotten ? REDLOCK_VOTE_PENDING : cases[i].failure,
+		               cases[i].forgotten ? "" : "before");
+	}
 }
 
 TEST(identity_is_learnt_anew)

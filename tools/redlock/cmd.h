@@ -28,6 +28,7 @@ extern const struct command cmd_acquire;
 extern const struct command cmd_extend;
 extern const struct command cmd_release;
 extern const struct command cmd_check;
+extern const struct command cmd_break;
 extern const struct command cmd_ls;
 extern const struct command cmd_status;
 extern const struct command cmd_doctor;

@@ -107,6 +107,8 @@ struct settings {
 	uint64_t every_ms; /* ls --follow */
 	uint64_t share;    /* ls: percent of a server's time */
 	bool odd, orphans, follow;
+	const char *holder, *reason; /* break; NULL */
+	bool waiters, yes;
 	bool quiet;
 	bool verbose;
 	bool json;

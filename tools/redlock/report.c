@@ -16,9 +16,6 @@ bool report_is_definite(const struct node_report *node)
 	return kind == REDLOCK_KIND_YES || kind == REDLOCK_KIND_NO;
 }
 
-/* The library ends the connection to a node that hangs, with this error. */
-static const char hung[] = "no answer for 5 seconds";
-
 static void collect_node(struct node_report *node, unsigned index, struct session *session,
                          redlock_lock *lock)
 {
@@ -27,8 +24,6 @@ static void collect_node(struct node_report *node, unsigned index, struct sessio
 		node->status.address[0] = '?';
 	if (redlock_lock_vote(lock, index, &node->vote) < 0)
 		node->vote.code = REDLOCK_VOTE_PENDING;
-	if (node->vote.code == REDLOCK_VOTE_CLOSED && strcmp(node->status.last_error, hung) == 0)
-		node->vote.code = REDLOCK_VOTE_TIMEOUT;
 	if (report_is_definite(node))
 		return;
 	char shown[sizeof node->status.last_error + 1];
@@ -64,8 +59,7 @@ void report_conclude(struct report *report, int result)
 	}
 	report->outcome = outcome_of(result, votes, report->nodes);
 	if (report->outcome.code == EXIT_NOQUORUM && lacks_descriptors(report))
-		report->outcome =
-		    (struct outcome){EXIT_INTERNAL, "let redlock open more files: `ulimit -n` is their number"};
+		report->outcome = outcome_descriptors;
 }
 
 void report_collect(struct report *report, const char *verb, const char *name, int result,
@@ -354,6 +348,13 @@ void report_json_begin(const struct report *report, struct json *json)
 	if (report->name != NULL)
 		json_bytes(json, "name", report->name, strlen(report->name));
 	json_text(json, "result", redlock_error_name(report->result));
+	if (report->result == 0)
+		return;
+	json_text(json, "reason", report->outcome.reason);
+	if (report->outcome.hint != NULL)
+		json_text(json, "hint", report->outcome.hint);
+	else
+		json_null(json, "hint");
 }
 
 void report_json_node(const struct report *report, unsigned index, struct json *json)

@@ -40,8 +40,9 @@ static bool is_told(struct session *session, const redlock_lock *lock, unsigned 
 	struct redlock_vote vote = {.size = sizeof vote};
 	if (redlock_lock_vote(lock, node, &vote) < 0 || leaves_open(vote.code))
 		return true;
-	if (status->owed > 0 && (status->connected || status->last_failure == REDLOCK_VOTE_CLOSED ||
-	                         status->last_failure == REDLOCK_VOTE_GARBAGE))
+	if (status->owed > 0 &&
+	    (status->connected || status->last_failure == REDLOCK_VOTE_CLOSED ||
+	     status->last_failure == REDLOCK_VOTE_TIMEOUT || status->last_failure == REDLOCK_VOTE_GARBAGE))
 		session->told_late |= 1U << node;
 	return (session->told_late >> node & 1) != 0 || (status->owed > 0 && status->waiting > 0);
 }

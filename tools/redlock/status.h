@@ -5,6 +5,20 @@
 
 #include "guard_record.h"
 #include "report.h"
+#include "status_slots.h"
+
+/* The keys of all nodes under a name. */
+struct status_picture {
+	struct report report;
+	struct standing standing;
+	struct status_slots slots;
+	uint64_t fence[REDLOCK_MAX_NODES]; /* the fencing number that each drew last; 0: none is known */
+};
+
+/* Asks the nodes. Returns an exit code; if it is EXIT_OK, status_end() is due. */
+int status_read(struct status_picture *picture, struct session *session, const char *name);
+void status_end(struct status_picture *picture);
+void status_print(struct status_picture *picture);
 
 /* Shows the key of every node under a name. Returns the exit code. */
 int status_of_name(const struct settings *settings, const char *name);

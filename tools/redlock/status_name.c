@@ -18,17 +18,11 @@
 #include "status.h"
 #include "status_slots.h"
 
-struct picture {
-	struct report report;
-	struct standing standing;
-	struct status_slots slots;
-	uint64_t fence[REDLOCK_MAX_NODES]; /* the fencing number that each drew last; 0: none is known */
-};
-
 /* ---- fencing numbers ---- */
 
 /* Asks the nodes that have answered: the others would only be waited for. */
-static void ask_counters(struct picture *picture, redlock_asker *asker, const char *key, uint64_t timeout_ms)
+static void ask_counters(struct status_picture *picture, redlock_asker *asker, const char *key,
+                         uint64_t timeout_ms)
 {
 	const char *const get[] = {"GET", key};
 	struct redlock_question list[REDLOCK_MAX_NODES];
@@ -44,7 +38,7 @@ static void ask_counters(struct picture *picture, redlock_asker *asker, const ch
 			picture->fence[list[i].node] = strtoull(list[i].reply->text, NULL, 10);
 }
 
-static void read_counters(struct picture *picture, const struct session *session,
+static void read_counters(struct status_picture *picture, const struct session *session,
                           const struct settings *settings, const char *name)
 {
 	const char *prefix = settings->prefix != NULL ? settings->prefix : "";
@@ -62,14 +56,14 @@ static void read_counters(struct picture *picture, const struct session *session
 	free(key);
 }
 
-static uint64_t last_number(const struct picture *picture)
+static uint64_t last_number(const struct status_picture *picture)
 {
 	return fence_number_of(picture->fence, picture->report.nodes, picture->report.quorum);
 }
 
 /* ---- quarantine ---- */
 
-static void read_records(struct picture *picture, const struct session *session)
+static void read_records(struct status_picture *picture, const struct session *session)
 {
 	struct guard_record records[REDLOCK_MAX_NODES] = {0};
 	redlock_asker *asker = NULL;
@@ -112,7 +106,7 @@ static uint64_t tokens_not_shown(const struct redlock_finding *finding)
 	return finding->value_len > shown ? finding->value_len - shown : 0;
 }
 
-static const char *node_text(const struct picture *picture, unsigned index, char *buffer, size_t size)
+static const char *node_text(const struct status_picture *picture, unsigned index, char *buffer, size_t size)
 {
 	const struct redlock_finding *finding = &picture->standing.finding[index];
 	const struct node_report *node = &picture->report.node[index];
@@ -152,7 +146,7 @@ static void tell_not_shown(const struct standing *standing)
 		         tokens_shown(best), tokens_not_shown(best));
 }
 
-static void print_text(struct picture *picture)
+void status_print(struct status_picture *picture)
 {
 	const struct report *report = &picture->report;
 	char name[PRINTABLE_MAX], verdict[STANDING_TEXT_MAX];
@@ -210,7 +204,7 @@ static void json_finding(const struct redlock_finding *finding, struct json *jso
 }
 
 /* Nobody has voted: whose key a node has says nothing of what the node is willing to do. */
-static const char *answer_word(const struct picture *picture, unsigned index)
+static const char *answer_word(const struct status_picture *picture, unsigned index)
 {
 	const struct redlock_finding *finding = &picture->standing.finding[index];
 	if (!finding->known)
@@ -218,7 +212,7 @@ static const char *answer_word(const struct picture *picture, unsigned index)
 	return holder_kind_of(finding) == HOLDER_NONE ? "free" : "held";
 }
 
-static void print_json(struct picture *picture)
+static void print_json(struct status_picture *picture)
 {
 	const struct report *report = &picture->report;
 	struct json json;
@@ -243,12 +237,12 @@ static void print_json(struct picture *picture)
 
 /* ---- the command ---- */
 
-static int show(struct picture *picture, const struct settings *settings)
+static int show(struct status_picture *picture, const struct settings *settings)
 {
 	if (settings->json)
 		print_json(picture);
 	else
-		print_text(picture);
+		status_print(picture);
 	if (settings->verbose)
 		report_votes(&picture->report);
 	if (picture->report.result != 0)
@@ -256,31 +250,44 @@ static int show(struct picture *picture, const struct settings *settings)
 	return picture->report.outcome.code;
 }
 
+int status_read(struct status_picture *picture, struct session *session, const char *name)
+{
+	redlock_lock *lock = NULL;
+	int code = session_lock(session, name, NULL, &lock);
+	if (code != EXIT_OK)
+		return code;
+	int result = session_run(session, lock, REDLOCK_OP_QUERY);
+	/* GONE: a quorum answered, and this handle's token, which it does not have, is nowhere. */
+	if (result == REDLOCK_E_GONE)
+		result = 0;
+	report_collect(&picture->report, "status", name, result, session, lock);
+	if (result == REDLOCK_E_CANCELLED && signals_caught()) {
+		code = EXIT_SIGNAL + signals_caught();
+	} else {
+		standing_read(&picture->standing, session, lock);
+		read_records(picture, session);
+		read_counters(picture, session, session->settings, name);
+		status_slots_read(&picture->slots, session, session->settings, name);
+	}
+	redlock_lock_free(lock);
+	return code;
+}
+
+void status_end(struct status_picture *picture)
+{
+	status_slots_end(&picture->slots);
+}
+
 int status_of_name(const struct settings *settings, const char *name)
 {
 	struct session session;
-	redlock_lock *lock = NULL;
+	struct status_picture picture;
 	int code = session_open(&session, settings);
 	if (code == EXIT_OK)
-		code = session_lock(&session, name, NULL, &lock);
-	struct picture picture;
+		code = status_read(&picture, &session, name);
 	if (code == EXIT_OK) {
-		int result = session_run(&session, lock, REDLOCK_OP_QUERY);
-		/* GONE: a quorum answered, and this handle's token, which it does not have, is nowhere. */
-		if (result == REDLOCK_E_GONE)
-			result = 0;
-		report_collect(&picture.report, "status", name, result, &session, lock);
-		if (result == REDLOCK_E_CANCELLED && signals_caught()) {
-			code = EXIT_SIGNAL + signals_caught();
-		} else {
-			standing_read(&picture.standing, &session, lock);
-			read_records(&picture, &session);
-			read_counters(&picture, &session, settings, name);
-			status_slots_read(&picture.slots, &session, settings, name);
-			code = show(&picture, settings);
-			status_slots_end(&picture.slots);
-		}
-		redlock_lock_free(lock);
+		code = show(&picture, settings);
+		status_end(&picture);
 	}
 	session_close(&session);
 	return code;

@@ -122,6 +122,14 @@ int status_slots_find(struct status_slots *slots, const char *value)
 	return -1;
 }
 
+const struct standing *status_slots_at(struct status_slots *slots, unsigned slot)
+{
+	if (!slots->told || slot == 0 || slot >= slots->count)
+		return NULL;
+	conclude(slots, slot);
+	return &slots->standing;
+}
+
 void status_slots_print(struct status_slots *slots)
 {
 	char verdict[STANDING_TEXT_MAX];

@@ -28,6 +28,9 @@ void status_slots_end(struct status_slots *slots);
 /* The slot that has this value on some node. -1: none of those after the first one. */
 int status_slots_find(struct status_slots *slots, const char *value);
 
+/* The keys of a slot after the first one; NULL: they are not known. Valid until the next call. */
+const struct standing *status_slots_at(struct status_slots *slots, unsigned slot);
+
 /* A line for each. */
 void status_slots_print(struct status_slots *slots);
 

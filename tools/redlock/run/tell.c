@@ -140,9 +140,10 @@ static void tell_votes(const struct run *run)
 		    redlock_node_status(run->session.client, i, &status) < 0)
 			continue;
 		enum redlock_vote_code code = vote.code == REDLOCK_VOTE_PENDING ? run->refusals[i] : vote.code;
-		/* The text is that of the node's last failure, which may be another one. */
-		printable(status.last_error, code == status.last_failure ? strlen(status.last_error) : 0, error,
-		          sizeof error);
+		/* The text is that of the node's last failure, which may be another one: a silence of the connection
+		 * is not that of this renewal, which waits for a shorter time. */
+		bool told = code == status.last_failure && code != REDLOCK_VOTE_TIMEOUT;
+		printable(status.last_error, told ? strlen(status.last_error) : 0, error, sizeof error);
 		say_now(run->settings, "node %u %s: %s%s%s", i + 1, status.address, redlock_vote_text(code),
 		        *error ? ": " : "", error);
 	}

@@ -1,0 +1,219 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# break: ends a lock by the token that nodes show, asks first, wakes the next client, and logs who did it.
+load helper
+
+all='1 2 3'
+
+setup_file() { start_cluster 3; }
+
+setup() {
+	on_nodes "$all" flushall
+	jobs=()
+}
+
+teardown() {
+	kill_nodes CONT 1 2 3
+	kill "${jobs[@]}" 2>/dev/null || true
+}
+
+waits() { # COUNT: so many wait for some lock
+	rl ls --json | grep -q "\"waiting\":$1,"
+}
+
+# Answers on a terminal: $output has what it shows.
+answer() { # CODE ANSWER COMMAND...
+	run /usr/bin/python3 - "${@:2}" <<-'PYTHON'
+		import os, pty, sys
+		pid, terminal = pty.fork()
+		if pid == 0:
+		    os.execvp(sys.argv[2], sys.argv[2:])
+		shown = b""
+		try:
+		    while more := os.read(terminal, 65536):
+		        if b"[y/N]" not in shown and b"[y/N]" in shown + more:
+		            os.write(terminal, sys.argv[1].encode() + b"\n")
+		        shown += more
+		except OSError:
+		    pass
+		sys.stdout.write(shown.decode())
+		sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+	PYTHON
+	exits "$1"
+}
+
+@test "without a terminal it needs --yes; on a terminal it shows the status and asks" {
+	rl acquire -n -t 1m --owner a:1 job
+	until_true has_keys 3 "$all" job
+	want 64 rl break job </dev/null
+	says "give --yes"
+	answer 1 n "$REDLOCK_BIN" break job
+	[[ $output == *"job: held by "*"(owner a:1) on 3 of 3 nodes"*"node 3 "*"may still be working"*"nothing was changed"* ]]
+	has_keys 3 "$all" job
+	answer 0 y "$REDLOCK_BIN" break job
+	[[ $output == *"broke lock 'job' of a:1 on 3 of 3 nodes"*"the holder may still be working"* ]]
+	has_keys 0 "$all" job
+	want 1 rl break --yes job
+	says "nobody holds it"
+}
+
+@test "the holder's run learns it at its next renewal, and the next client has the lock" {
+	"$REDLOCK_BIN" run -t 3s job -- sleep 60 2>"$sandbox/err" 3>&- &
+	jobs+=($!)
+	until_true has_keys 3 "$all" job
+	"$REDLOCK_BIN" run -w 30s job -- touch "$sandbox/next" 3>&- &
+	jobs+=($!)
+	until_true waits 1
+	want 0 rl break --yes job
+	await "${jobs[0]}" 79
+	await "${jobs[1]}" 0
+	[ -e "$sandbox/next" ]
+}
+
+@test "of several holders one has to be named, and only that one is ended" {
+	for slot in 0 1; do rl acquire -n -t 1m --slots 3 pool; done
+	for owner in a b; do rl acquire -n -t 1m --shared --owner "$owner:1" many; done
+	until_true has_keys 3 "$all" '{pool}:redlock:slot:1'
+	shares() { [ "$(on_node 3 zcard many)" = 2 ]; }
+	until_true shares
+	for name in pool many; do
+		want 64 rl break --yes $name
+		says "2 holders: name one with --holder TOKEN"
+	done
+	want 0 rl break --yes --holder "$(on_node 1 get '{pool}:redlock:slot:1')" pool
+	has_keys 0 "$all" '{pool}:redlock:slot:1'
+	has_keys 3 "$all" pool
+	want 0 rl break --json --yes --holder "$(on_node 1 zrange many 0 -1 | grep a:1)" many
+	json_is 'j == {"verb": "break", "name": "many", "what": "holder", "done": True, "deleted": 3}'
+	[[ $(on_node 1 zrange many 0 -1) == *"|b:1" ]]
+	want 0 rl break --yes many
+	want 1 rl break --yes --holder nobody pool
+	says "no node has this token: held by"
+	has_keys 3 "$all" pool
+}
+
+@test "leftovers, keys of others and keys that are no locks" {
+	state() { # CODE MESSAGE, after the commands on stdin as "NODE COMMAND..."
+		on_nodes "$all" flushall
+		while read -r node words; do
+			# shellcheck disable=SC2086 # words
+			on_node "$node" $words
+		done
+		want "$1" rl break --yes job
+		says "$2"
+	}
+	state 0 "on 1 of 3 nodes" <<<"2 set job left px 60000"
+	has_keys 0 "$all" job
+	state 0 "on 1 of 3 nodes" <<<$'1 set job x px 60000\n2 set job y'
+	has_keys 0 "$all" job
+	state 0 "on 3 of 3 nodes" <<<$'1 set job 1999999999\n2 set job 1999999999\n3 set job 1999999999'
+	has_keys 0 "$all" job
+	state 1 "not a lock that a token ends" <<<$'1 rpush job x\n2 rpush job x'
+	has_keys 2 "$all" job
+	want 64 rl break --yes '{a}:redlock:queue'
+}
+
+@test "a lock that has passed to another holder is not ended" {
+	rl acquire -n -t 1m --owner a:1 job
+	until_true has_keys 3 "$all" job
+	output=$(/usr/bin/python3 - "$REDLOCK_BIN" "$(node_dir 1)" "$(node_dir 2)" "$(node_dir 3)" <<-'PYTHON'
+		import os, pty, sys, redis
+		pid, terminal = pty.fork()
+		if pid == 0:
+		    os.execvp(sys.argv[1], [sys.argv[1], "break", "job"])
+		shown = b""
+		try:
+		    while more := os.read(terminal, 65536):
+		        if b"[y/N]" not in shown and b"[y/N]" in shown + more:
+		            for folder in sys.argv[2:]:
+		                redis.Redis(unix_socket_path=folder + "/redis.sock").set("job", "another", px=60000)
+		            os.write(terminal, b"y\n")
+		        shown += more
+		except OSError:
+		    pass
+		print(shown.decode(), os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+	PYTHON
+	)
+	[[ $output == *"break 'job': "*" 1" ]]
+	has_value 1 job another
+}
+
+@test "--waiters clears a queue and leaves the lock; clients that wait line up anew" {
+	rl acquire -n -t 1m job
+	token=$(on_node 1 get job)
+	"$REDLOCK_BIN" acquire -w 30s job >/dev/null 3>&- &
+	jobs+=($!)
+	until_true waits 1
+	want 0 rl break --yes --waiters job
+	says "cleared the queue of lock 'job' on 3 of 3 nodes, it was on 1"
+	has_value 1 job "$token"
+	rl release job "$token"
+	await "${jobs[0]}" 0
+	want 64 rl break --yes --waiters --holder x job
+	on_nodes "$all" acl setuser part reset on nopass '~*' '&*' +@all -del
+	want 76 rl break --yes --waiters --user part --password-file <(echo x) job
+	says "help acl"
+}
+
+@test "with too few nodes it says which, and ends what it can reach" {
+	rl acquire -n -t 1m job
+	until_true has_keys 3 "$all" job
+	kill_nodes STOP 3
+	want 0 "$REDLOCK_BIN" break --yes job
+	kill_nodes STOP 2
+	want 69 "$REDLOCK_BIN" break --yes job
+	says "no quorum: 1 of 3 nodes voted"
+}
+
+@test "syslog has the lock, its holder, the user and the reason, in one line without control characters" {
+	{ [ "$(id -u)" = 0 ] && unshare -m true 2>/dev/null; } || skip "a /dev/log of its own needs root and a mount namespace"
+	rl acquire -n -t 1m --owner a:1 $'job\e'
+	until_true has_keys 3 "$all" $'job\e'
+	mkdir "$sandbox/dev"
+	cp -a /dev/null /dev/urandom /dev/random "$sandbox/dev"
+	/usr/bin/python3 - "$sandbox/log" >"$sandbox/line" 3>&- <<-'PYTHON' &
+		import socket, sys
+		listener = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+		listener.bind(sys.argv[1])
+		sys.stdout.buffer.write(listener.recv(65536))
+	PYTHON
+	jobs+=($!)
+	until_true test -S "$sandbox/log"
+	ln -s "$sandbox/log" "$sandbox/dev/log"
+	# shellcheck disable=SC2016 # of the inner shell
+	SUDO_USER=alice unshare -m sh -c 'mount --bind "$1/dev" /dev && exec "$2" break --yes --reason "stuck
+	for hours" "$3"' - "$sandbox" "$REDLOCK_BIN" $'job\e'
+	await "${jobs[0]}" 0
+	grep -E "redlock\[[0-9]+\]: broke lock 'job.*x1b' of a:1 on 3 of 3 nodes, by user root \(uid 0\) for alice, reason: stuck.x0a" "$sandbox/line"
+	[ "$(wc -l <"$sandbox/line")" = 0 ]
+}
+
+# Upkeep: whatever was done, and whichever client died over it, each key ends by itself.
+@test "no command leaves a key without an expiry but the record of a guarded set" {
+	want 0 rl init --max-ttl 60s --fresh
+	rl acquire -n -t 1m --fence fenced
+	rl acquire -n -t 1m --shared shared
+	rl acquire -n -t 1m --also two one
+	"$REDLOCK_BIN" acquire -w 30s one >/dev/null 3>&- &
+	jobs+=($!)
+	"$REDLOCK_BIN" acquire -w 30s --shared one >/dev/null 3>&- &
+	jobs+=($!)
+	"$REDLOCK_BIN" run -t 3s --once-per 1h job -- sleep 60 3>&- &
+	jobs+=($!)
+	until_true waits 2
+	until_true has_keys 3 "$all" job
+	on_nodes "$all" del redlock:set # slots and SETNX are refused on a guarded set
+	for options in "--slots 3 pool" "--slots 3 pool" "--compat setnx old" "--compat setnx-safe safe" "--token own own"; do
+		# shellcheck disable=SC2086 # words
+		rl acquire -n -t 1m --guard=off $options
+	done
+	kill -s KILL "${jobs[0]}" "${jobs[2]}"
+	want 0 rl break --yes --guard=off own
+	for node in 1 2 3; do
+		on_node "$node" --scan >"$sandbox/keys"
+		[ "$(wc -l <"$sandbox/keys")" -ge 10 ] || { cat "$sandbox/keys" && return 1; }
+		while read -r key; do
+			[ "$key" = redlock:set ] || [ "$(on_node "$node" pttl "$key")" != -1 ] || { echo "node $node: $key has no expiry" && return 1; }
+		done <"$sandbox/keys"
+	done
+}

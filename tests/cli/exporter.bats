@@ -1,0 +1,128 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# redlock-exporter: what it says of nodes and locks, to whom, and what it keeps to itself.
+# shellcheck disable=SC2154 # bats and the helpers set them
+
+load helper
+load exporter_helper
+
+setup() {
+	[ -n "${REDLOCK_EXPORTER-}" ] || skip "redlock-exporter was not built: libmicrohttpd-dev is missing"
+	start_cluster 3
+	use_cluster_urls 3
+}
+
+teardown() {
+	stop_exporter
+	[ -z "${made_here-}" ] || { export REDLOCK_URLS=local; stop_cluster; }
+}
+
+@test "series of nodes and of locks, in the format of Prometheus" {
+	"$REDLOCK_BIN" acquire -q -t 300s nightly
+	start_exporter --lock nightly --lock nightly --lock free
+	get /metrics >"$sandbox/metrics"
+	if command -v promtool; then promtool check metrics <"$sandbox/metrics"; fi
+	[ "$(grep -c '^redlock_node_up{node="unix://.*"} 1$' "$sandbox/metrics")" = 3 ]
+	grep -qx 'redlock_quorum_reachable 1' "$sandbox/metrics"
+	grep -qx 'redlock_lock_held{lock="nightly"} 1' "$sandbox/metrics"
+	grep -qx 'redlock_lock_votes{lock="nightly"} 3' "$sandbox/metrics"
+	grep -qx 'redlock_lock_held{lock="free"} 0' "$sandbox/metrics"
+	[ "$(sed -n 's/^redlock_lock_remaining_seconds{lock="nightly"} \([0-9]*\).*/\1/p' "$sandbox/metrics")" -gt 200 ]
+}
+
+@test "a hung node is down in a second, and a lost quorum is told" {
+	start_exporter --lock job
+	freeze_node() { kill -s "$1" "$(cat "$XDG_RUNTIME_DIR/redlock/cluster/node-$2/redis.pid")"; }
+	freeze_node STOP 1
+	until [ "$(series redlock_nodes_up)" = 2 ]; do sleep 0.1; done
+	[ "$(series redlock_quorum_reachable)" = 1 ]
+	get /metrics | awk '/^redlock_look_duration_seconds/ { exit !($2 < 1) }'
+	freeze_node STOP 2
+	until [ "$(series redlock_quorum_reachable)" = 0 ]; do sleep 0.1; done
+	[ -z "$(series 'redlock_lock_held{lock="job"}')" ] # nobody knows
+	get /healthz | grep -qx ok                              # the exporter works
+	get / | grep -q 'no quorum'
+	freeze_node CONT 1
+	freeze_node CONT 2
+	until [ "$(series redlock_nodes_up)" = 3 ]; do sleep 0.1; done
+}
+
+@test "waiters and fencing numbers of a guarded set, and a node in quarantine" {
+	"$REDLOCK_BIN" init -q --max-ttl 60s --fresh
+	token=$("$REDLOCK_BIN" acquire -t 50s --fence job | head -n 1)
+	"$REDLOCK_BIN" acquire -w 60s -t 50s job >/dev/null 3>&- &
+	waiter=$!
+	start_exporter --lock job
+	until [ "$(series 'redlock_lock_waiting{lock="job"}')" = 1 ]; do sleep 0.1; done
+	[ "$(series 'redlock_lock_fencing_token{lock="job"}')" -ge 1 ]
+	[ "$(get /metrics | grep -c '^redlock_node_guarded{.*} 1$')" = 3 ]
+	"$REDLOCK_BIN" release -q job "${token%% *}"
+	wait "$waiter"
+	on_node 3 flushall >/dev/null
+	local node=$XDG_RUNTIME_DIR/redlock/cluster/node-3/redis.sock
+	until [ "$(series "redlock_node_quarantined{node=\"unix://$node\"}")" = 1 ]; do sleep 0.1; done
+	[ "$(series redlock_nodes_up)" = 2 ]
+	get / | grep -q quarantine
+}
+
+@test "hostile names are harmless in metrics, JSON and page" {
+	name=$'<b>"\n\e[31m\\\xff{x="1"} 7'
+	"$REDLOCK_BIN" acquire -q -t 300s "$name"
+	start_exporter --lock "$name"
+	for path in /metrics /locks.json /; do
+		get "$path" >"$sandbox/out"
+		iconv -f utf-8 -t utf-8 "$sandbox/out" >/dev/null
+		run -1 grep -q $'\e' "$sandbox/out"
+	done
+	run -1 grep -q '<b>"' "$sandbox/out" # the page
+	[ "$(get /metrics | grep -c '^redlock_lock_held{')" = 1 ]
+	if command -v promtool; then get /metrics | promtool check metrics; fi
+	get /locks.json | python3 -c 'import json, sys; assert json.load(sys.stdin)["locks"][0]["name"].startswith("<b>\"\n\x1b[31m\\")'
+	get / | grep -q '&lt;b&gt;&quot;\\x0a\\x1b\[31m\\\\\\xff'
+}
+
+@test "no token and no password in any answer" {
+	for node in 1 2 3; do on_node "$node" config set requirepass hunter2secret >/dev/null; done
+	(umask 077 && echo hunter2secret >"$sandbox/password")
+	printf 'url = %s\npassword-file = %s\n' "$REDLOCK_URLS" "$sandbox/password" >"$sandbox/redlock.conf"
+	token=$(REDLOCK_CONFIG=$sandbox/redlock.conf "$REDLOCK_BIN" acquire -t 300s job)
+	env -u REDLOCK_URLS "$REDLOCK_EXPORTER" --listen 127.0.0.1:x --config "$sandbox/redlock.conf" 2>&1 | grep -q -- --listen
+	start_exporter --config "$sandbox/redlock.conf" --lock job
+	[ "$(series redlock_nodes_up)" = 3 ]
+	for path in /metrics /locks.json /; do
+		get "$path" >>"$sandbox/all"
+	done
+	run -1 grep -q "hunter2secret\|${token%%|*}" "$sandbox/all" "$sandbox/exporter.log"
+	for node in 1 2 3; do
+		redis-cli -s "$XDG_RUNTIME_DIR/redlock/cluster/node-$node/redis.sock" -a hunter2secret config set requirepass "" >/dev/null 2>&1
+	done
+}
+
+@test "200 clients that do not read keep nobody from an answer" {
+	start_exporter
+	python3 - "$port" <<-'END'
+		import socket, sys, urllib.request
+		port = int(sys.argv[1])
+		slow = []
+		for i in range(200):
+		    s = socket.create_connection(("127.0.0.1", port), timeout=30)
+		    s.sendall(b"GET /metrics HTTP/1.1\r\n" + (b"Host: x\r\n\r\n" if i % 2 else b"Host:"))
+		    slow.append(s)
+		for i in range(20):
+		    with urllib.request.urlopen("http://127.0.0.1:%d/metrics" % port, timeout=30) as answer:
+		        assert b"redlock_nodes_up 3" in answer.read()
+	END
+}
+
+@test "read-only, on loopback, and only where it is told to listen" {
+	start_exporter
+	[ "$(get / -X POST -o /dev/null -w '%{http_code}')" = 405 ]
+	[ "$(get /nothing -o /dev/null -w '%{http_code}')" = 404 ]
+	get / -D - -o /dev/null | grep -qi "^content-security-policy: default-src 'none'"
+	get / >"$sandbox/page"
+	run -1 grep -qi '<script\|http://\|https://' "$sandbox/page"
+	run -64 "$REDLOCK_EXPORTER" nightly
+	run -78 "$REDLOCK_EXPORTER" --listen 127.0.0.1:"$port"
+	[[ $output == *"cannot listen on 127.0.0.1:$port"* ]]
+	"$REDLOCK_EXPORTER" --help | grep -q 127.0.0.1:
+}

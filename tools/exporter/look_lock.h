@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/* The locks that were named by --lock: what the nodes have under each name, and what that means together. A
+ * part of look.c. */
+#ifndef REDLOCK_EXPORTER_LOOK_LOCK_H
+#define REDLOCK_EXPORTER_LOOK_LOCK_H
+
+#include "look.h"
+
+struct look_locks {
+	struct look_watched *list;
+	unsigned count;
+};
+
+/* False: `why` says what is wrong with a name. */
+bool look_locks_open(struct look_locks *locks, redlock_client *client, const char *prefix,
+                     const char *const *names, unsigned count, char *why, size_t size);
+void look_locks_close(struct look_locks *locks);
+
+/* Asks all nodes at once, for `timeout_ms` at most. */
+void look_locks_read(struct look_locks *locks, redlock_asker *asker, struct look *look, uint64_t timeout_ms);
+
+#endif

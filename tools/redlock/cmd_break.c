@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: MIT */
+/* redlock break NAME: ends a lock that its holder does not end, by the token that the nodes have shown. */
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "audit.h"
+#include "break_targets.h"
+#include "cmd.h"
+#include "message.h"
+#include "printable.h"
+#include "side_key.h"
+#include "signals.h"
+
+static const struct option_spec break_specs[] = {
+    {0, "holder", "TOKEN", OPTION_TEXT, offsetof(struct settings, holder), 1, 0,
+     "end this holder alone: of a shared lock, or of a slot"},
+    {0, "waiters", NULL, OPTION_FLAG, offsetof(struct settings, waiters), 0, 0,
+     "clear the queue, and leave the lock as it is"},
+    {0, "reason", "TEXT", OPTION_TEXT, offsetof(struct settings, reason), 1, 0, "for the line in syslog"},
+    {'y', "yes", NULL, OPTION_FLAG, offsetof(struct settings, yes), 0, 0, "do not ask"},
+};
+static const struct option_group break_options = {"Break", break_specs,
+                                                  sizeof break_specs / sizeof break_specs[0]};
+static const struct option_group *const groups[] = {&break_options, &node_options, &output_options, NULL};
+
+struct task {
+	struct session *session;
+	const struct settings *settings;
+	const char *name;
+	char shown[PRINTABLE_MAX]; /* the name */
+	struct break_targets targets;
+	unsigned deleted; /* keys, of holders or of the queue */
+};
+
+/* ---- asking ---- */
+
+static bool may_ask(void)
+{
+	return isatty(STDIN_FILENO) && isatty(STDERR_FILENO);
+}
+
+/* False: no, or a signal came. */
+static bool is_confirmed(const struct settings *settings, const char *question)
+{
+	char answer[16] = "";
+	if (settings->yes)
+		return true;
+	fflush(stdout);
+	fprintf(stderr, "%s [y/N] ", question);
+	if (!signals_await_fd(STDIN_FILENO, POLLIN, -1) || fgets(answer, sizeof answer, stdin) == NULL)
+		answer[0] = '\0';
+	if (strcmp(answer, "y\n") == 0 || strcmp(answer, "yes\n") == 0)
+		return true;
+	if (!signals_caught())
+		complain("nothing was changed");
+	return false;
+}
+
+/* ---- ending a holder ---- */
+
+/* The label of a token, or that it has none: a log is no place for tokens. */
+static const char *label_of(const struct break_target *target)
+{
+	const char *label = strchr(target->token, '|');
+	return holder_made_here(target->token, strlen(target->token)) && label != NULL ? label + 1
+	                                                                               : "a holder without label";
+}
+
+static unsigned count_deleted(const struct report *report)
+{
+	unsigned count = 0;
+	for (unsigned i = 0; i < report->nodes; i++)
+		count += report->node[i].vote.code == REDLOCK_VOTE_YES;
+	return count;
+}
+
+static void log_holder(const struct task *task, const struct break_target *target, unsigned deleted,
+                       unsigned nodes)
+{
+	char text[1024], slot[32] = "";
+	if (target->slot > 0)
+		snprintf(slot, sizeof slot, " slot %u", target->slot);
+	snprintf(text, sizeof text, "broke lock '%s'%s of %s on %u of %u nodes", task->shown, slot,
+	         label_of(target), deleted, nodes);
+	audit(text, task->settings->reason);
+	say(task->settings, "%s", text);
+}
+
+/* The release that the holder itself would send, which also wakes a waiter. Returns an exit code. */
+static int end_holder(struct task *task, const struct break_target *target, unsigned slots)
+{
+	struct settings settings = *task->settings;
+	struct report report;
+	redlock_lock *lock = NULL;
+	settings.shared = target->shared;
+	settings.slots = target->shared ? 0 : slots;
+	task->session->settings = &settings;
+	int code = session_lock_slot(task->session, task->name, target->token, target->slot, &lock);
+	if (code == EXIT_OK) {
+		int result = session_run(task->session, lock, REDLOCK_OP_RELEASE);
+		session_drain(task->session, lock);
+		report_collect(&report, "break", task->name, result, task->session, lock);
+		unsigned deleted = count_deleted(&report);
+		/* The library calls a leftover on a minority gone: its end was the aim. */
+		bool done = result == 0 || (result == REDLOCK_E_GONE && deleted > 0);
+		code = signals_caught() ? EXIT_SIGNAL + signals_caught() : done ? EXIT_OK : report.outcome.code;
+		if (deleted > 0)
+			log_holder(task, target, deleted, report.nodes);
+		if (!done && !signals_caught())
+			report_failure(&report, task->settings);
+		if (report.outcome.code > EXIT_NO)
+			session_warn_lingering(task->session, task->name);
+		task->deleted += deleted;
+		redlock_lock_leave(lock);
+	}
+	task->session->settings = task->settings;
+	return code;
+}
+
+static int end_holders(struct task *task, unsigned slots)
+{
+	int code = EXIT_OK;
+	for (size_t i = 0; i < task->targets.count && code < EXIT_SIGNAL; i++) {
+		int its = end_holder(task, &task->targets.list[i], slots);
+		code = code == EXIT_OK ? its : code;
+	}
+	if (task->deleted > 0)
+		say(task->settings,
+		    "the holder may still be working: a run learns at its next renewal that it has lost "
+		    "the lock (79), and stops its command then; other programs may not notice");
+	return code;
+}
+
+/* Why there is nothing that could be ended. Returns an exit code. */
+static int refuse(const struct task *task, const struct status_picture *picture)
+{
+	char words[STANDING_TEXT_MAX];
+	if (picture->report.result != 0) {
+		report_failure(&picture->report, task->settings);
+		return picture->report.outcome.code;
+	}
+	if (task->targets.count > 0) {
+		complain(
+		    "break '%s': %zu holders: name one with --holder TOKEN; `redlock status --json` shows the tokens",
+		    task->shown, task->targets.count);
+		return EXIT_USAGE;
+	}
+	if (task->settings->holder != NULL)
+		say(task->settings, "break '%s': no node has this token: %s", task->shown,
+		    standing_words(&picture->standing, words, sizeof words));
+	else if (task->targets.others > 0)
+		say(task->settings,
+		    "break '%s': not a lock that a token ends: %s; delete the key on each node if nobody needs it",
+		    task->shown, standing_words(&picture->standing, words, sizeof words));
+	else
+		say(task->settings, "break '%s': nobody holds it", task->shown);
+	return EXIT_NO;
+}
+
+static int break_lock(struct task *task)
+{
+	struct status_picture picture;
+	int code = status_read(&picture, task->session, task->name);
+	if (code != EXIT_OK)
+		return code;
+	picture.report.verb = "break";
+	if (!break_targets_find(&task->targets, &picture, task->settings->holder)) {
+		complain("out of memory");
+		code = EXIT_INTERNAL;
+	} else if (task->targets.count == 0 || break_targets_need_choice(&task->targets)) {
+		code = refuse(task, &picture);
+	} else {
+		if (!task->settings->yes)
+			status_print(&picture);
+		code = is_confirmed(task->settings, "End it? The holder may still be working.")
+		           ? end_holders(task, picture.slots.count > 1 ? picture.slots.count : 0)
+		           : EXIT_NO;
+	}
+	status_end(&picture);
+	free(task->targets.list);
+	return signals_caught() ? EXIT_SIGNAL + signals_caught() : code;
+}
+
+/* ---- clearing a queue ---- */
+
+enum { QUEUE, OFFERS, KEYS };
+
+/* Deletes the queue and the offers on all nodes. Returns the number of nodes that answered. */
+static unsigned delete_queues(struct task *task, redlock_asker *asker, char *const *keys,
+                              struct report *report)
+{
+	struct redlock_question list[REDLOCK_MAX_NODES];
+	const char *const del[] = {"DEL", keys[QUEUE], keys[OFFERS]};
+	for (unsigned i = 0; i < report->nodes; i++)
+		list[i] = (struct redlock_question){
+		    .size = sizeof(struct redlock_question), .node = i, .argc = 1 + KEYS, .argv = del};
+	int missing = redlock_ask(asker, list, report->nodes, task->session->node_timeout_ms);
+	for (unsigned i = 0; i < report->nodes; i++) {
+		const struct redlock_reply *r = list[i].reply;
+		struct node_report *node = &report->node[i];
+		bool deleted = r != NULL && r->kind == REDLOCK_REPLY_INTEGER;
+		bool barred = r != NULL && r->kind == REDLOCK_REPLY_ERROR && strncmp(r->text, "NOPERM", 6) == 0;
+		node->status.size = sizeof node->status;
+		(void)!redlock_node_status(task->session->client, i, &node->status);
+		node->vote.code = deleted       ? REDLOCK_VOTE_YES
+		                  : barred      ? REDLOCK_VOTE_NOPERM
+		                  : r != NULL   ? REDLOCK_VOTE_SERVER
+		                  : missing < 0 ? REDLOCK_VOTE_UNSENT
+		                                : list[i].missing;
+		if (!deleted)
+			snprintf(node->detail, sizeof node->detail, "%s: %s", redlock_vote_text(node->vote.code),
+			         r != NULL ? r->text : list[i].error);
+		task->deleted += deleted && r->integer > 0;
+	}
+	report_conclude(report, 0);
+	if (report->answered < report->quorum)
+		report_conclude(report, REDLOCK_E_NOQUORUM);
+	return report->answered;
+}
+
+static int clear_queue(struct task *task)
+{
+	const char *prefix = task->settings->prefix != NULL ? task->settings->prefix : "";
+	size_t size = strlen(prefix) + strlen(task->name) + 32;
+	char *whole = malloc(size), *queue = malloc(size), *offers = malloc(size);
+	char *const keys[KEYS] = {queue, offers};
+	struct report report = {.verb = "break",
+	                        .name = task->name,
+	                        .nodes = redlock_node_count(task->session->client),
+	                        .quorum = redlock_quorum(task->session->client)};
+	redlock_asker *asker = NULL;
+	int code = EXIT_INTERNAL;
+	if (whole == NULL || queue == NULL || offers == NULL ||
+	    redlock_asker_open(task->session->client, &asker) < 0) {
+		complain("out of memory");
+	} else if (!is_confirmed(task->settings, "Clear the queue? Clients that wait line up anew.")) {
+		code = EXIT_NO;
+	} else {
+		snprintf(whole, size, "%s%s", prefix, task->name);
+		side_key(whole, "queue", queue, size);
+		side_key(whole, "offers", offers, size);
+		unsigned answered = delete_queues(task, asker, keys, &report);
+		char text[512];
+		snprintf(text, sizeof text, "cleared the queue of lock '%s' on %u of %u nodes, it was on %u",
+		         task->shown, answered, report.nodes, task->deleted);
+		if (answered > 0) {
+			audit(text, task->settings->reason);
+			say(task->settings, "%s; clients that wait line up anew", text);
+		}
+		if (report.result != 0)
+			report_failure(&report, task->settings);
+		code = report.outcome.code;
+	}
+	redlock_asker_close(asker);
+	free(whole);
+	free(queue);
+	free(offers);
+	return signals_caught() ? EXIT_SIGNAL + signals_caught() : code;
+}
+
+/* ---- the command ---- */
+
+static void print_json(const struct task *task, int code)
+{
+	struct json json;
+	json_init(&json, stdout);
+	json_open(&json, NULL, '{');
+	json_text(&json, "verb", "break");
+	json_bytes(&json, "name", task->name, strlen(task->name));
+	json_text(&json, "what", task->settings->waiters ? "waiters" : "holder");
+	json_bool(&json, "done", code == EXIT_OK);
+	json_number(&json, "deleted", task->deleted);
+	json_close(&json, '}');
+	json_end(&json);
+}
+
+static int run(const struct settings *settings, int argc, char **argv)
+{
+	(void)argc;
+	struct session session;
+	struct task task = {.session = &session, .settings = settings, .name = argv[0]};
+	printable(task.name, strlen(task.name), task.shown, sizeof task.shown);
+	if (!settings->yes && !may_ask()) {
+		complain("redlock break: there is no terminal to ask on: give --yes");
+		return EXIT_USAGE;
+	}
+	if (settings->waiters && settings->holder != NULL) {
+		complain("redlock break: --waiters and --holder exclude each other: a queue has no holder");
+		return EXIT_USAGE;
+	}
+	int code = session_open(&session, settings);
+	if (code == EXIT_OK) {
+		code = settings->waiters ? clear_queue(&task) : break_lock(&task);
+		if (settings->json && code < EXIT_SIGNAL)
+			print_json(&task, code);
+	}
+	session_close(&session);
+	return code;
+}
+
+const struct command cmd_break = {
+    .name = "break",
+    .arguments = "NAME",
+    .summary = "end a lock that its holder does not end",
+    .details =
+        "Shows what `redlock status` shows, asks, and deletes the key on each node if it still has the token "
+        "that was shown; a client that waits is told. The holder may still be working: `redlock run` learns "
+        "it at its next renewal, and stops its command; the resource may be used by two until then. Of a "
+        "shared lock, or of slots, --holder names the one to end. Without a terminal it needs --yes. A line "
+        "with the user, the lock and the --reason goes to syslog.\n"
+        "Exit code 0: done; 1: nothing was there to end, or the answer was no.\n",
+    .groups = groups,
+    .min_args = 1,
+    .max_args = 1,
+    .run = run,
+};
