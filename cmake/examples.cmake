@@ -3,9 +3,9 @@
 # command in them.
 set(documents $ENV{DESTDIR}${CMAKE_INSTALL_PREFIX}/${docdir})
 set(written)
-file(GLOB examples LIST_DIRECTORIES false ${source}/examples/*)
+file(GLOB examples LIST_DIRECTORIES false ${source}/examples/* ${source}/examples/prometheus/*)
 foreach(example IN LISTS examples)
-	get_filename_component(name ${example} NAME)
+	file(RELATIVE_PATH name ${source}/examples ${example})
 	if(NOT name MATCHES "^(CMakeLists.txt|run_.*)$")
 		file(READ ${example} text)
 		string(REPLACE /usr/local/bin/redlock ${CMAKE_INSTALL_PREFIX}/${bindir}/redlock text "${text}")

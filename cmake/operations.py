@@ -16,6 +16,9 @@ import os
 import re
 import sys
 
+sys.dont_write_bytecode = True
+from lua_source import LuaError, Script, read_module  # noqa: E402
+
 VOTES = {"yes": "YES", "no": "NO", "quarantine": "QUARANTINE", "uncounted": "UNCOUNTED", "noperm": "NOPERM", "slots": "SLOTS"}
 NATIVE = {"SET": "PLAIN", "DELEX": "DELEX", "DELIFEQ": "DELIFEQ", "WATCH": "WATCH"}
 SCRIPTS = {"script": ("SHA", "TEXT"), "eval": ("TEXT",), "queue script": ("QUEUE_SHA", "QUEUE_TEXT"),
@@ -46,22 +49,6 @@ def fail(path, message):
 def read(path):
 	with open(path, encoding="ascii") as file:
 		return file.read()
-
-
-def include(parts, text):
-	"""A line `-- include NAME` stands for the lines of NAME.lua in the folder of parts."""
-	found = re.search(r"^ *-- include (\w+)$", text, re.M)
-	while found:
-		part = read(f"{parts}/{found[1]}.lua").rstrip("\n")
-		text = text[:found.start()] + part + text[found.end():]
-		found = re.search(r"^ *-- include (\w+)$", text, re.M)
-	return text
-
-
-def strip(text):
-	"""The lines of a script without comments, indents and empty lines."""
-	lines = (line.strip() for line in text.split("\n"))
-	return "\n".join(line for line in lines if line and not line.startswith("--"))
 
 
 # ---- C ----
@@ -137,6 +124,7 @@ class Operation:
 	def __init__(self, path, name, signature):
 		self.path, self.name, self.signature = path, name, signature
 		self.forms, self.words, self.arguments, self.fields = [], {}, {}, []
+		self.scripts = {}  # by name: the keys and the arguments of each form that runs it
 		self.answers = {"": [], "guarded ": []}
 		self.several = False
 		for key, value in signature:
@@ -150,7 +138,7 @@ class Operation:
 		if native:
 			self.take_native(value)
 		elif script:
-			self.take_script(script[1], script[2] or self.name, value)
+			self.take_script(script[1], script[2] or self.script_name(script[1]), value)
 		elif answer:
 			self.answers[answer[1] or ""].append(outcome(self.path, answer[2], value))
 		elif key in LINKS:
@@ -181,10 +169,18 @@ class Operation:
 	def take_script(self, kind, script, value):
 		keys, args = (part.split() for part in value.split("|"))
 		self.several |= bool(LISTS & set(keys))
+		positions = self.scripts.setdefault(script, {"KEYS": [], "ARGV": []})
+		positions["KEYS"].append(keys)
+		positions["ARGV"].append(args)
 		self.fields.append(f".{SCRIPT_FIELDS[kind]} = RL_SCRIPT_{script.upper()}")
 		for form in SCRIPTS[kind]:
 			self.forms.append(form)
 			self.add(form, call(form, script, keys, args), len(args))
+
+	def script_name(self, kind):
+		"""A guard script is another one, if there is one for plain sets too."""
+		plain = any(re.match("script|eval|queue script", key) for key, _ in self.signature)
+		return f"guarded_{self.name}" if kind == "guard script" and plain else self.name
 
 	def add(self, form, row, arguments):
 		self.words[form], self.arguments[form] = row, arguments
@@ -239,16 +235,37 @@ def header(path, guard, content):
 		f"#ifndef {guard}\n#define {guard}\n{content}\n#endif\n")
 
 
-def write_scripts(folder, parts, output, path, guard, prefix):
-	"""The scripts of a folder as C strings."""
+def sources(folder):
+	"""The files of a folder: name and text of each."""
+	return [(file[:-len(".lua")], read(f"{folder}/{file}")) for file in sorted(os.listdir(folder)) if file.endswith(".lua")]
+
+
+def read_operations(folder):
+	found = ((name, signature(f"{folder}/{name}.lua", text)) for name, text in sources(folder))
+	return {name: Operation(f"{folder}/{name}.lua", name, pairs) for name, pairs in found if pairs is not None}
+
+
+def scripts_of(folder, modules, operations):
+	"""The scripts of a folder as they are sent, by name."""
+	ret = {}
+	for name, text in sources(folder):
+		own = [script for script in operations[name].scripts if script in (name, f"guarded_{name}")] if name in operations else [name]
+		for script in own:
+			positions = [operation.scripts[script] for operation in operations.values() if script in operation.scripts]
+			words = {table: [each for p in positions for each in p[table]] for table in ("KEYS", "ARGV")}
+			try:
+				ret[script] = Script(modules, script.startswith("guarded_"), words).text(text)
+			except LuaError as error:
+				fail(f"{folder}/{name}.lua", error)
+	return {name: ret[name] for name in sorted(ret) if ret[name]}
+
+
+def write_scripts(scripts, output, path, guard, prefix):
+	"""The scripts as C strings."""
 	content, names = "", []
-	for file in sorted(os.listdir(folder)):
-		text = strip(include(parts, read(f"{folder}/{file}"))) if file.endswith(".lua") else ""
-		if text == "":
-			continue
-		name = file[:-len(".lua")]
+	for name, text in scripts.items():
 		names.append(name)
-		write(f"{output}/scripts/{file}", text + "\n")
+		write(f"{output}/scripts/{name}.lua", text + "\n")
 		macro = f"{prefix}_{name.upper()}"
 		sha = hashlib.sha1(text.encode()).hexdigest()
 		content += f'\n#define {macro}_SHA "{sha}"\n#define {macro}_TEXT \\\n\t{literal(text)}\n'
@@ -257,24 +274,19 @@ def write_scripts(folder, parts, output, path, guard, prefix):
 	return names
 
 
-def write_operations(folder, path):
-	rows = ""
-	for file in sorted(os.listdir(folder)):
-		found = signature(f"{folder}/{file}", read(f"{folder}/{file}")) if file.endswith(".lua") else None
-		if found is not None:
-			rows += Operation(f"{folder}/{file}", file[:-len(".lua")], found).row()
-	write(path, f"/* SPDX-License-Identifier: MIT */\n/* Generated by cmake/operations.py. Do not edit. */\n{rows}")
-
-
 def main():
 	folder, output = sys.argv[1:]
-	names = write_scripts(folder, f"{folder}/parts", output, f"{output}/proto/scripts_generated.h",
+	operations = read_operations(folder)
+	modules = {name: read_module(name, text) for name, text in sources(f"{folder}/lib")}
+	names = write_scripts(scripts_of(folder, modules, operations), output, f"{output}/proto/scripts_generated.h",
 		"RL_PROTO_SCRIPTS_GENERATED_H", "RL_LUA")
-	names += write_scripts(f"{folder}/operator", f"{folder}/parts", output, f"{output}/tools/operator_scripts.h",
+	names += write_scripts(scripts_of(f"{folder}/operator", modules, {}), output, f"{output}/tools/operator_scripts.h",
 		"REDLOCK_TOOL_OPERATOR_SCRIPTS_H", "OPERATOR_LUA")
 	for file in set(os.listdir(f"{output}/scripts")) - {f"{name}.lua" for name in names}:
 		os.remove(f"{output}/scripts/{file}")
-	write_operations(folder, f"{output}/proto/operations_generated.h")
+	rows = "".join(operation.row() for operation in operations.values())
+	write(f"{output}/proto/operations_generated.h",
+		f"/* SPDX-License-Identifier: MIT */\n/* Generated by cmake/operations.py. Do not edit. */\n{rows}")
 
 
 if __name__ == "__main__":

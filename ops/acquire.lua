@@ -11,7 +11,12 @@
 -- guarded no: {0, 0, pttl:ms, time:ms, token:text}
 -- guarded quarantine: {-1, 0, 0, 0, token:text}
 -- rights: set
-local pass = redis.call("hget", KEYS[2], "pass")
--- include passes
-if redis.call("set", KEYS[1], ARGV[1], "nx", "px", ARGV[2]) then return "1 0 0 " .. now .. " " .. ARGV[1] end
-return "0 0 " .. string.format("%d", redis.call("pttl", KEYS[1])) .. " " .. now .. " " .. ARGV[1]
+
+local clock = require("clock")
+local guard = require("guard")
+
+local admitted = guard.admits(KEYS.record, ARGV.pass)
+if not admitted then return "-1 0 0 0 " .. ARGV.token end
+local now = clock.told_as_text(ARGV.timed)
+if redis.call("set", KEYS.name, ARGV.token, "nx", "px", ARGV.ttl) then return "1 0 0 " .. now .. " " .. ARGV.token end
+return "0 0 " .. string.format("%d", redis.call("pttl", KEYS.name)) .. " " .. now .. " " .. ARGV.token

@@ -9,14 +9,22 @@
 -- guarded quarantine: {-1, 0, 0, 0, token:text}
 -- guarded uncounted: {-2, 0, 0, 0, token:text}
 -- rights: hget hmget hset incrby set del pttl time
-local record, fence, number = KEYS[2], KEYS[3], 0
-local set = redis.call("hmget", record, "pass", "floor", "gmax")
-local pass = set[1]
--- include known
--- include passes
-if not known then return "-2 0 0 0 " .. ARGV[1] end
-if not redis.call("set", KEYS[1], ARGV[1], "nx", "px", ARGV[2]) then
-  return "0 0 " .. string.format("%d", redis.call("pttl", KEYS[1])) .. " " .. now .. " " .. ARGV[1]
+
+local clock = require("clock")
+local guard = require("guard")
+local numbers = require("numbers")
+
+local set = redis.call("hmget", KEYS.record, "pass", "floor", "gmax")
+local floor, most, known = guard.bounds(set)
+if ARGV.pass ~= set[1] and ARGV.pass ~= redis.call("hget", KEYS.record, "prev") then return "-1 0 0 0 " .. ARGV.token end
+local now = clock.told_as_text(ARGV.timed)
+if not known then return "-2 0 0 0 " .. ARGV.token end
+if not redis.call("set", KEYS.name, ARGV.token, "nx", "px", ARGV.ttl) then
+  return "0 0 " .. string.format("%d", redis.call("pttl", KEYS.name)) .. " " .. now .. " " .. ARGV.token
 end
--- include draw
-return "1 " .. kept .. " 0 " .. now .. " " .. ARGV[1]
+local _, failed, kept = numbers.draw(KEYS.fence, KEYS.record, floor, most)
+if failed then
+  redis.pcall("del", KEYS.name)
+  return failed
+end
+return "1 " .. kept .. " 0 " .. now .. " " .. ARGV.token

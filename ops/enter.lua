@@ -9,7 +9,7 @@
 -- lost: leaves a key; undo by release; harmful when late
 -- without rights: acquire
 -- queue script: name queue offers | token ttl place terms
--- guard script guarded_enter: name queue offers record fence | token ttl place terms pass fenced timed
+-- guard script: name queue offers record fence | token ttl place terms pass fenced timed
 -- yes: {1, waiting, 0, 0, token:text, offer:text}
 -- no: {0, waiting, pttl:ms, place, token:text, value:text}
 -- no: error NOSCRIPT
@@ -20,37 +20,70 @@
 -- guarded quarantine: {-1, 0, 0, 0, token:text, ""}
 -- guarded uncounted: {-2, 0, 0, 0, token:text, ""}
 -- rights: set del hmget mget pttl pexpire time publish hget hset hdel hlen subscribe unsubscribe
-local both = redis.call("mget", KEYS[1], KEYS[2])
-if both[1] == ARGV[1] then
-  local life = redis.call("pttl", KEYS[1])
-  if life >= 0 and life < tonumber(ARGV[2]) then redis.call("pexpire", KEYS[1], ARGV[2]) end
-  return {1, math.floor(#(both[2] or "") / 31), 0, 0, ARGV[1], ""}
+
+local clock = require("clock")
+local guard = require("guard")
+local keys = require("keys")
+local numbers = require("numbers")
+local offers = require("offers")
+local queue = require("queue")
+
+local moment, number, fenced, floor, most = 0, 0, false, nil, nil
+if GUARDED then
+  local set = guard.read(KEYS.record, ARGV.pass)
+  if not set then return {-1, 0, 0, 0, ARGV.token, ""} end
+  local known
+  floor, most, known = guard.bounds(set)
+  fenced = ARGV.fenced ~= ""
+  if fenced and not known then return {-2, 0, 0, 0, ARGV.token, ""} end
 end
-if both[2] then redis.call("pexpire", KEYS[2], 60000) end
-local left = redis.call("pttl", KEYS[1])
-local free, was, place, kind = left == -2, both[2] or "", ARGV[3], "w"
-local open = free or not both[1] and redis.pcall("type", KEYS[1]).ok == "zset"
-local patience, offered = string.match(ARGV[4], "^(%d+) (%d+)$")
-local polls = offered == "1" and 2000
--- include tidy
-if free and (mine or line == "") and redis.call("set", KEYS[1], ARGV[1], "nx", "px", ARGV[2]) then
--- include served
-  local next, offer = string.match(line, "^1w(%x+%.%d+)"), ""
-  local told = next and redis.pcall("hget", KEYS[3], next)
-  local since, terms, ttl = string.match(type(told) == "string" and told or "", "^(%d+) (%d+ (%d+) .+)$")
-  if since then
-    local time = redis.call("time")
-    local age = time[1] * 1000 + math.floor(time[2] / 1000) - since
-    local least = math.max(age * 8, math.min(ARGV[2], 8000))
-    if age >= 0 and age <= 2000 and least <= tonumber(ttl) then offer = next .. " " .. terms end
+local both = redis.call("mget", KEYS.name, KEYS.queue)
+if GUARDED then
+  moment = clock.told(ARGV.timed)
+end
+if both[1] == ARGV.token then
+  if GUARDED then
+    number = fenced and math.min(tonumber(redis.pcall("get", KEYS.fence)) or most, most) or 0
   end
-  return {1, math.floor(#line / 31), 0, 0, ARGV[1], offer}
+  keys.lengthen(KEYS.name, ARGV.ttl)
+  return {1, math.floor(#(both[2] or "") / 31), number, moment, ARGV.token, ""}
 end
--- include stand
-if place ~= "" and offered ~= "0" and not polls then
-  local time = redis.call("time")
-  now = time[1] * 1000 + math.floor(time[2] / 1000)
-  redis.pcall("hset", KEYS[3], place, table.concat({string.format("%d", now), offered, ARGV[2], ARGV[1]}, " "))
-  if redis.pcall("pexpire", KEYS[3], 60000) ~= 1 then redis.pcall("del", KEYS[3]) end
+if both[2] then redis.call("pexpire", KEYS.queue, 60000) end
+
+local left, was, place = redis.call("pttl", KEYS.name), both[2] or "", ARGV.place
+local free = left == -2
+local open = free or not both[1] and redis.pcall("type", KEYS.name).ok == "zset"
+local patience, offered = string.match(ARGV.terms, "^(%d+) (%d+)$")
+local polls = offered == "1" and 2000 -- the waiter hears no messages: it asks
+local line, mine = queue.tidy(was, KEYS.offers, place, free, open, patience)
+if free and (mine or line == "") and redis.call("set", KEYS.name, ARGV.token, "nx", "px", ARGV.ttl) then
+  if GUARDED then
+    if fenced then
+      local failed
+      number, failed = numbers.draw(KEYS.fence, KEYS.record, floor, most)
+      if failed then
+        redis.pcall("del", KEYS.name)
+        return failed
+      end
+    end
+  end
+  if mine then
+    line = queue.serve(line, KEYS.offers, place)
+  end
+  queue.keep(redis.pcall, KEYS.queue, line, was)
+  local offer = ""
+  if not GUARDED then
+    offer = offers.first(line, KEYS.offers, ARGV.ttl)
+  end
+  return {1, math.floor(#line / 31), number, moment, ARGV.token, offer}
 end
-return {0, math.floor(#line / 31), left, stands, ARGV[1], string.sub(both[1] or "", 1, 1024)}
+
+local stands
+line, stands = queue.stand(line, mine, "w", place, polls)
+queue.keep(redis.call, KEYS.queue, line, was)
+if not GUARDED then
+  if place ~= "" and offered ~= "0" and not polls then
+    offers.make(KEYS.offers, place, offered, ARGV.ttl, ARGV.token)
+  end
+end
+return {0, math.floor(#line / 31), left, stands, ARGV.token, string.sub(both[1] or "", 1, 1024)}

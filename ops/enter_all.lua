@@ -7,7 +7,7 @@
 -- lost: leaves a key; undo by release_all; harmful when late
 -- without rights: claim_all
 -- queue script: name queue offers names | token ttl place patience
--- guard script guarded_enter_all: name queue offers names fences record | token ttl pass timed place patience fenced
+-- guard script: name queue offers names fences record | token ttl pass timed place patience fenced
 -- yes: {1, waiting, 0, 0, token:text, offer:text}
 -- no: {-65..-2, waiting, pttl:ms, place, token:text, value:text}
 -- noperm: error ERR unknown command
@@ -18,5 +18,64 @@
 -- guarded quarantine: {-1, 0, 0, 0, token:text}
 -- guarded uncounted: {2, 0, 0, time:ms, token:text}
 -- rights: set del type hmget mget pttl pexpire time publish hget hset hdel hlen subscribe unsubscribe
-local last, moment, place, patience, draw = #KEYS, 0, ARGV[3], ARGV[4], nil
--- include line_up
+
+local clock = require("clock")
+local guard = require("guard")
+local keys = require("keys")
+local numbers = require("numbers")
+local queue = require("queue")
+
+local first, last, moment, place, number = 4, #KEYS, 0, ARGV.place, 0
+local fenced, floor, most = false, nil, nil
+if GUARDED then
+  local set = guard.read(KEYS.record, ARGV.pass)
+  if not set then return {-1, 0, 0, 0, ARGV.token} end
+  moment = clock.told(ARGV.timed)
+  last = (#KEYS + 2) / 2
+  local known
+  floor, most, known = guard.bounds(set)
+  fenced = ARGV.fenced ~= ""
+  if fenced and not known then return {2, 0, 0, moment, ARGV.token} end
+end
+
+-- The number of the first held name, and that of the name whose queue this is.
+local both, way, own = redis.call("mget", KEYS.name, KEYS.queue), 0, 0
+for i = first, last do
+  if KEYS[i] == KEYS.name then own = i - 3 end
+  if way == 0 and redis.call("pttl", KEYS[i]) ~= -2 then way = i - 3 end
+end
+if both[2] then redis.call("pexpire", KEYS.queue, 60000) end
+local left, was = redis.call("pttl", KEYS.name), both[2] or ""
+local free = left == -2
+local open = free or not both[1] and redis.pcall("type", KEYS.name).ok == "zset"
+local line, mine = queue.tidy(was, KEYS.offers, place, free, open, ARGV.patience)
+local turn = free and (mine or line == "")
+if turn and way == 0 then
+  local failed = keys.make(first, last, ARGV.token, ARGV.ttl)
+  if failed then return failed end
+  if GUARDED then
+    number = fenced and numbers.draw_all(last + 1, floor, most) or 0
+    if type(number) == "table" then
+      for i = first, last do redis.pcall("del", KEYS[i]) end
+      return number
+    end
+  end
+  if mine then
+    line = queue.serve(line, KEYS.offers, place)
+  end
+  queue.keep(redis.pcall, KEYS.queue, line, was)
+  return {1, math.floor(#line / 31), number, moment, ARGV.token, ""}
+end
+
+-- A waiter whose turn it is, and whom another name keeps out, leaves this queue to the next one.
+if turn then
+  if mine then
+    local rest, nobody = string.sub(line, string.find(line, ";", 1, true) + 1), ""
+    line = queue.tidy(rest, KEYS.offers, nobody, free, open, ARGV.patience)
+  end
+  mine, place = false, ""
+end
+local stands
+line, stands = queue.stand(line, mine, "w", place, nil)
+queue.keep(redis.call, KEYS.queue, line, was)
+return {-1 - (turn and way or own), math.floor(#line / 31), left, stands, ARGV.token, string.sub(both[1] or "", 1, 1024)}

@@ -3,7 +3,7 @@
 -- effect: extends
 -- lost: ask again
 -- script: name | token ttl
--- guard script guarded_extend: name record | token ttl pass timed
+-- guard script: name record | token ttl pass timed
 -- native: WATCH
 -- yes: 1
 -- no: 0
@@ -12,7 +12,20 @@
 -- guarded quarantine: {-1, 0, 0, 0, token:text}
 -- rights: get pttl pexpire
 -- watch rights: watch multi exec getrange pttl pexpire
-if redis.call("get", KEYS[1]) ~= ARGV[1] then return 0 end
-local left = redis.call("pttl", KEYS[1])
-if left >= 0 and left < tonumber(ARGV[2]) then redis.call("pexpire", KEYS[1], ARGV[2]) end
-return 1
+
+local clock = require("clock")
+local guard = require("guard")
+local keys = require("keys")
+
+if GUARDED then
+  local admitted = guard.admits(KEYS.record, ARGV.pass)
+  if not admitted then return "-1 0 0 0 " .. ARGV.token end
+  local now = clock.told_as_text(ARGV.timed)
+  if redis.call("get", KEYS.name) ~= ARGV.token then return "0 0 0 " .. now .. " " .. ARGV.token end
+  keys.lengthen(KEYS.name, ARGV.ttl)
+  return "1 0 0 " .. now .. " " .. ARGV.token
+else
+  if redis.call("get", KEYS.name) ~= ARGV.token then return 0 end
+  keys.lengthen(KEYS.name, ARGV.ttl)
+  return 1
+end

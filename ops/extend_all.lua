@@ -3,13 +3,28 @@
 -- effect: extends
 -- lost: ask again
 -- script: names | token ttl
--- guard script guarded_extend_all: names record | token ttl pass timed
+-- guard script: names record | token ttl pass timed
 -- yes: {1, 0, 0, 0, token:text}
 -- no: {0, name, 0, 0, token:text}
 -- guarded yes: {1, 0, 0, time:ms, token:text}
 -- guarded no: {0, name, 0, time:ms, token:text}
 -- guarded quarantine: {-1, 0, 0, 0, token:text}
 -- rights: get pttl pexpire
-local names, now = #KEYS, 0
--- include lengthen
-return {1, 0, 0, now, ARGV[1]}
+
+local clock = require("clock")
+local guard = require("guard")
+local keys = require("keys")
+
+local now, last = 0, #KEYS
+if GUARDED then
+  local set = guard.read(KEYS.record, ARGV.pass)
+  if not set then return {-1, 0, 0, 0, ARGV.token} end
+  now = clock.told(ARGV.timed)
+  last = #KEYS - 1
+end
+
+local lost = keys.find_lost(1, last, ARGV.token)
+if lost > 0 then return {0, lost, 0, now, ARGV.token} end
+local failed = keys.lengthen_all(1, last, ARGV.ttl)
+if failed then return failed end
+return {1, 0, 0, now, ARGV.token}

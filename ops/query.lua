@@ -10,13 +10,16 @@
 -- yes: {type:text, pttl:ms, size, value:text}
 -- rights: type pttl strlen getrange hscan
 -- watch rights: multi exec type pttl strlen getrange
-local kind = redis.call("type", KEYS[1]).ok
-local left = redis.call("pttl", KEYS[1])
+
+local keys = require("keys")
+local shared = require("shared")
+
+local kind = redis.call("type", KEYS.name).ok
+local left = redis.call("pttl", KEYS.name)
 if kind == "string" then
-  return {kind, left, redis.call("strlen", KEYS[1]), redis.call("getrange", KEYS[1], 0, 1023)}
+  return {kind, left, redis.call("strlen", KEYS.name), redis.call("getrange", KEYS.name, 0, 1023)}
 end
-local count, text = 0, ""
--- include holders
+local count, text = shared.holders(KEYS.name, kind, left)
 if kind ~= "hash" then return {kind, left, count, text} end
--- include first_field
+text = keys.first_field(KEYS.name)
 return {kind, left, #text, string.sub(text, 1, 1024)}

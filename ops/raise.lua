@@ -9,21 +9,22 @@
 -- guarded quarantine: {-1, 0, 0, 0, token:text}
 -- guarded uncounted: {-2, 0, 0, 0, token:text}
 -- rights: hmget hset get set
-local names, number = (#KEYS - 1) / 2, tonumber(ARGV[2])
-local set = redis.call("hmget", KEYS[#KEYS], "pass", "prev", "gmax")
-if ARGV[3] ~= set[1] and ARGV[3] ~= set[2] then return {-1, 0, 0, 0, ARGV[1]} end
+
+local names, number = (#KEYS - 1) / 2, tonumber(ARGV.number)
+local set = redis.call("hmget", KEYS.record, "pass", "prev", "gmax")
+if ARGV.pass ~= set[1] and ARGV.pass ~= set[2] then return {-1, 0, 0, 0, ARGV.token} end
 for i = 1, names do
-  if redis.call("get", KEYS[i]) ~= ARGV[1] then return {0, i, 0, 0, ARGV[1]} end
+  if redis.call("get", KEYS[i]) ~= ARGV.token then return {0, i, 0, 0, ARGV.token} end
 end
 local most = tonumber(string.match(set[3] or "", "^%d+$"))
-if not most or most >= 2 ^ 53 then return {-2, 0, 0, 0, ARGV[1]} end
-if most < number then redis.call("hset", KEYS[#KEYS], "gmax", ARGV[2]) end
+if not most or most >= 2 ^ 53 then return {-2, 0, 0, 0, ARGV.token} end
+if most < number then redis.call("hset", KEYS.record, "gmax", ARGV.number) end
 for i = names + 1, 2 * names do
   local was = redis.pcall("get", KEYS[i])
   local count = tonumber(string.match(type(was) == "string" and was or "", "^%d+$")) or 0
   if count < number or count > math.max(most, number) then
-    local kept = redis.pcall("set", KEYS[i], ARGV[2], "px", 86400000)
+    local kept = redis.pcall("set", KEYS[i], ARGV.number, "px", 86400000)
     if kept.err then return kept end
   end
 end
-return {1, number, 0, 0, ARGV[1]}
+return {1, number, 0, 0, ARGV.token}

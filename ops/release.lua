@@ -14,4 +14,5 @@
 -- no: -1..0
 -- rights: get del
 -- watch rights: watch multi exec getrange del
-if redis.call("get", KEYS[1]) == ARGV[1] then return redis.call("del", KEYS[1]) else return 0 end
+
+if redis.call("get", KEYS.name) == ARGV.token then return redis.call("del", KEYS.name) else return 0 end

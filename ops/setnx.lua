@@ -10,14 +10,15 @@
 -- yes: {1, token:text}
 -- no: {0, token:text}
 -- rights: get time pttl set del
-local is, time = redis.call("get", KEYS[1]), redis.call("time")
+
+local is, time = redis.call("get", KEYS.name), redis.call("time")
 local ends = tonumber(string.match(is or "", "^%d+%.?%d*$"))
-local over = ends and ends < tonumber(time[1]) and redis.call("pttl", KEYS[1]) == -1
-if is and not over then return {0, ARGV[1]} end
-local value = string.format("%d", time[1] + math.ceil(ARGV[2] / 1000) + 1)
+local over = ends and ends < tonumber(time[1]) and redis.call("pttl", KEYS.name) == -1
+if is and not over then return {0, ARGV.token} end
+local value = string.format("%d", time[1] + math.ceil(ARGV.ttl / 1000) + 1)
 local now = string.format("%d", time[1] * 1000 + math.floor(time[2] / 1000))
-redis.call("set", KEYS[2], value .. " " .. now .. " " .. ARGV[1], "px", ARGV[2])
-local set = redis.pcall("set", KEYS[1], value, "px", ARGV[2])
-if not set.err then return {1, ARGV[1]} end
-redis.pcall("del", KEYS[2])
+redis.call("set", KEYS.setnx, value .. " " .. now .. " " .. ARGV.token, "px", ARGV.ttl)
+local set = redis.pcall("set", KEYS.name, value, "px", ARGV.ttl)
+if not set.err then return {1, ARGV.token} end
+redis.pcall("del", KEYS.setnx)
 return set

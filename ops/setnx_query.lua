@@ -5,12 +5,16 @@
 -- eval: name setnx | token
 -- yes: {type:text, pttl:ms, size, value:text, ours}
 -- rights: type get time pttl zcount zrevrangebyscore
-local kind = redis.call("type", KEYS[1]).ok
-local left = redis.call("pttl", KEYS[1])
+
+local setnx = require("setnx")
+local shared = require("shared")
+
+local kind = redis.call("type", KEYS.name).ok
+local left = redis.call("pttl", KEYS.name)
 if kind ~= "string" then
-  local count, text = 0, ""
--- include holders
+  local count, text = shared.holders(KEYS.name, kind, left)
   return {kind, left, count, text, 0}
 end
--- include setnx
-return {kind, left, #is, string.sub(is, 1, 1024), ours and 1 or 0}
+local is = redis.call("get", KEYS.name)
+local ours, _, life = setnx.read(is, KEYS.name, KEYS.setnx, ARGV.token)
+return {kind, life, #is, string.sub(is, 1, 1024), ours and 1 or 0}

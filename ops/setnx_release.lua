@@ -7,6 +7,11 @@
 -- no: {0, token:text}
 -- rights: get time pttl del
 -- include setnx
-if ours then redis.call("del", KEYS[1]) end
-if token == ARGV[1] then redis.pcall("del", KEYS[2]) end
-return {ours and 1 or 0, ARGV[1]}
+
+local setnx = require("setnx")
+
+local is = redis.call("get", KEYS.name)
+local ours, token = setnx.read(is, KEYS.name, KEYS.setnx, ARGV.token)
+if ours then redis.call("del", KEYS.name) end
+if token == ARGV.token then redis.pcall("del", KEYS.setnx) end
+return {ours and 1 or 0, ARGV.token}

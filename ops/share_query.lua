@@ -5,14 +5,18 @@
 -- script: name | token
 -- yes: {type:text, pttl:ms, size, value:text, ours}
 -- rights: type get pttl time zcount zrevrangebyscore zscore
-local kind, count, text = redis.call("type", KEYS[1]).ok, 0, ""
-local left = redis.call("pttl", KEYS[1])
+
+local clock = require("clock")
+local shared = require("shared")
+
+local kind = redis.call("type", KEYS.name).ok
+local left = redis.call("pttl", KEYS.name)
 if kind == "string" then
-  local is = redis.call("get", KEYS[1])
-  return {kind, left, #is, string.sub(is, 1, 1024), is == ARGV[1] and 1 or 0}
+  local is = redis.call("get", KEYS.name)
+  return {kind, left, #is, string.sub(is, 1, 1024), is == ARGV.token and 1 or 0}
 end
--- include holders
-local score = kind == "zset" and tonumber(redis.call("zscore", KEYS[1], ARGV[1]) or "")
-local clock = redis.call("time")
-local ours = score and score >= clock[1] * 1000 + math.floor(clock[2] / 1000)
+local count, text = shared.holders(KEYS.name, kind, left)
+local score = kind == "zset" and tonumber(redis.call("zscore", KEYS.name, ARGV.token) or "")
+local now = clock.now()
+local ours = score and score >= now
 return {kind, left, count, text, ours and 1 or 0}

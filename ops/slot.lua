@@ -11,19 +11,23 @@
 -- no: {0, 0, 0, 0, token:text}
 -- slots: {-3, 0, 0, 0, token:text}
 -- rights: get mget pttl set
-local base, slots, first = 2, tonumber(ARGV[3]), tonumber(ARGV[4])
-if redis.pcall("get", KEYS[2]) == ARGV[3] then
+
+local slots = require("slots")
+
+local base, most, first = 2, tonumber(ARGV.most), tonumber(ARGV.first)
+if redis.pcall("get", KEYS.count) == ARGV.most then -- nearly always: one look at the slot that is to be tried first
   local key = KEYS[first == 0 and 1 or base + first]
-  if redis.call("set", key, ARGV[1], "nx", "px", ARGV[2]) then return "1 0 " .. first .. " 0 " .. ARGV[1] end
+  if redis.call("set", key, ARGV.token, "nx", "px", ARGV.ttl) then return "1 0 " .. first .. " 0 " .. ARGV.token end
 end
 local has = redis.call("mget", unpack(KEYS))
--- include slots
-for i = first, first + slots - 1 do
-  local slot = i % slots
+local differ = slots.differ(has, base, ARGV.most)
+if differ then return {-3, 0, 0, 0, ARGV.token} end
+for i = first, first + most - 1 do
+  local slot = i % most
   local at = slot == 0 and 1 or base + slot
-  if not has[at] and redis.call("set", KEYS[at], ARGV[1], "nx", "px", ARGV[2]) then
-    if has[base] ~= ARGV[3] then redis.pcall("set", KEYS[base], ARGV[3], "px", 86400000) end
-    return "1 0 " .. slot .. " 0 " .. ARGV[1]
+  if not has[at] and redis.call("set", KEYS[at], ARGV.token, "nx", "px", ARGV.ttl) then
+    if has[base] ~= ARGV.most then redis.pcall("set", KEYS[base], ARGV.most, "px", 86400000) end
+    return "1 0 " .. slot .. " 0 " .. ARGV.token
   end
 end
-return {0, 0, 0, 0, ARGV[1]}
+return {0, 0, 0, 0, ARGV.token}

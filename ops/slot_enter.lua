@@ -9,44 +9,47 @@
 -- no: {0, waiting, pttl:ms, place, token:text, value:text}
 -- slots: {-3, 0, 0, 0, token:text}
 -- rights: set del mget pttl pexpire time publish hget hset hdel hlen subscribe unsubscribe
+
+local queue = require("queue")
+local slots = require("slots")
+
 local base, has = 4, redis.call("mget", unpack(KEYS))
-local slots, first = tonumber(ARGV[3]), tonumber(ARGV[4])
--- include slots
-if has[2] then redis.call("pexpire", KEYS[2], 60000) end
-local all, place, patience = has[2] or "", ARGV[5], ARGV[6]
-local spare, left, holder = {}, -1, ""
-for i = first, first + slots - 1 do
-  local at = i % slots == 0 and 1 or base + i % slots
+local most, first = tonumber(ARGV.most), tonumber(ARGV.first)
+local differ = slots.differ(has, base, ARGV.most)
+if differ then return {-3, 0, 0, 0, ARGV.token} end
+if has[2] then redis.call("pexpire", KEYS.queue, 60000) end
+
+-- The free slots in the order to try, and the taken one that ends first.
+local all, place, spare, left, holder = has[2] or "", ARGV.place, {}, -1, ""
+for i = first, first + most - 1 do
+  local at = i % most == 0 and 1 or base + i % most
   local life = redis.call("pttl", KEYS[at])
   if life == -2 then
-    spare[#spare + 1] = i % slots
+    spare[#spare + 1] = i % most
   elseif life >= 0 and (left < 0 or life < left) then
     left, holder = life, has[at] or ""
   end
 end
 local free, whole = #spare > 0, #spare == 1 and spare[1] == 0
-local open = free
--- include beside
--- include tidy
+local beside, line = slots.split(all, whole)
+local mine
+line, mine = queue.tidy(line, KEYS.offers, place, free, free, ARGV.patience)
 local slot = beside ~= "" and spare[1] == 0 and spare[2] or spare[1]
 local at = slot == 0 and 1 or base + (slot or 0)
-if free and (mine or line == "") and redis.call("set", KEYS[at], ARGV[1], "nx", "px", ARGV[2]) then
-  if has[base] ~= ARGV[3] then redis.pcall("set", KEYS[base], ARGV[3], "px", 86400000) end
+if free and (mine or line == "") and redis.call("set", KEYS[at], ARGV.token, "nx", "px", ARGV.ttl) then
+  if has[base] ~= ARGV.most then redis.pcall("set", KEYS[base], ARGV.most, "px", 86400000) end
   if mine then line = string.sub(line, string.find(line, ";", 1, true) + 1) end
   all = beside .. line
-  if #spare > 1 then
-    local whole, place = #spare == 2 and spare[1] + spare[2] == slot, ""
--- include beside
--- include tidy
+  if #spare > 1 then -- the next one in line may have another slot
+    local only, nobody = #spare == 2 and spare[1] + spare[2] == slot, ""
+    beside, line = slots.split(all, only)
+    line = queue.tidy(line, KEYS.offers, nobody, free, free, ARGV.patience)
     all = beside .. line
   end
-  if all == "" and has[2] then
-    redis.pcall("del", KEYS[2])
-  elseif all ~= (has[2] or "") then
-    redis.pcall("set", KEYS[2], all, "px", 60000)
-  end
-  return {1, math.floor(#all / 31), slot, 0, ARGV[1], ""}
+  queue.keep(redis.pcall, KEYS.queue, all, has[2] or "")
+  return {1, math.floor(#all / 31), slot, 0, ARGV.token, ""}
 end
+
 local stands = 0
 if place ~= "" then
   local found = string.find(line, "w" .. place .. " ", 1, true)
@@ -58,9 +61,5 @@ if place ~= "" then
   end
 end
 all = beside .. line
-if all == "" and has[2] then
-  redis.call("del", KEYS[2])
-elseif all ~= (has[2] or "") then
-  redis.call("set", KEYS[2], all, "px", 60000)
-end
-return {0, math.floor(#all / 31), left, stands, ARGV[1], string.sub(holder, 1, 1024)}
+queue.keep(redis.call, KEYS.queue, all, has[2] or "")
+return {0, math.floor(#all / 31), left, stands, ARGV.token, string.sub(holder, 1, 1024)}

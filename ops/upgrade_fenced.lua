@@ -8,13 +8,19 @@
 -- guarded quarantine: {-2, 0, 0, 0, token:text}
 -- guarded uncounted: {-3, 0, 0, 0, token:text}
 -- rights: get set pttl pexpire time zscore zcount mget hmget hset
-local rest = "0 0 0 " .. ARGV[1]
--- include pass_last
--- include known
-if not known then return "-3 " .. rest end
--- include upgradable
--- include draw_all
-local number = draw(2)
+
+local guard = require("guard")
+local numbers = require("numbers")
+local shared = require("shared")
+
+local set = guard.read(KEYS.record, ARGV.pass)
+if not set then return "-2 0 0 0 " .. ARGV.token end
+local floor, most, known = guard.bounds(set)
+if not known then return "-3 0 0 0 " .. ARGV.token end
+local verdict, is, score, moment, failed = shared.may_upgrade(KEYS.name, ARGV.token)
+if failed then return failed end
+if verdict < 1 then return verdict .. " 0 0 0 " .. ARGV.token end
+local number = numbers.draw_all(2, floor, most)
 if type(number) == "table" then return number end
--- include upgrade
-return "1 " .. string.format("%d", number) .. " 0 0 " .. ARGV[1]
+shared.upgrade(KEYS.name, ARGV.token, ARGV.ttl, is, score, moment)
+return "1 " .. string.format("%d", number) .. " 0 0 " .. ARGV.token

@@ -1,4 +1,6 @@
-local both = redis.call("mget", KEYS[1], KEYS[2])
-if both[1] ~= ARGV[1] then return both[2] and -1 or 0 end
-redis.call("del", KEYS[1])
+-- The queue script of RELEASE: as ops/release.lua, and says whether the name has a queue: 2, or -1 if the key is not ours.
+
+local both = redis.call("mget", KEYS.name, KEYS.queue)
+if both[1] ~= ARGV.token then return both[2] and -1 or 0 end
+redis.call("del", KEYS.name)
 return both[2] and 2 or 1

@@ -36,15 +36,15 @@ static const struct script_edit fence[] = {
 /* A node takes the free ones of several names. */
 #define EACH_SET "redis.pcall(\"set\", KEYS[i], ARGV[1], \"px\", ARGV[2])"
 #define EACH_FREE_SET "(redis.pcall(\"set\", KEYS[i], ARGV[1], \"px\", ARGV[2], \"nx\") or {})"
-#define OF_LINE "left == -2, both[2] or \"\", \"w\", nil"
+#define OF_LINE "local free = left == -2"
 static const struct script_edit some[] = {
-    {"claim_all", "left ~= -2", "false"},
-    {"guarded_claim_all", "left ~= -2", "false"},
-    {"claim_all_fenced", "left ~= -2", "false"},
+    {"claim_all", "if left_ ~= -2 then", "if false then"},
+    {"guarded_claim_all", "if left_ ~= -2 then", "if false then"},
+    {"claim_all_fenced", "if left_ ~= -2 then", "if false then"},
     {"enter_all", "if way == 0 and redis.call(\"pttl\", KEYS[i]) ~= -2 then", "if false then"},
     {"guarded_enter_all", "if way == 0 and redis.call(\"pttl\", KEYS[i]) ~= -2 then", "if false then"},
-    {"enter_all", OF_LINE, "true, both[2] or \"\", \"w\", nil"},
-    {"guarded_enter_all", OF_LINE, "true, both[2] or \"\", \"w\", nil"},
+    {"enter_all", OF_LINE, "local free = true"},
+    {"guarded_enter_all", OF_LINE, "local free = true"},
     {NULL, EACH_SET, EACH_FREE_SET},
     {0}};
 
@@ -54,15 +54,17 @@ static const struct script_edit counting[] = {{"slot", "\"1 0 \" .. first .. \" 
                                               {0}};
 
 /* A node shares a lock that has an exclusive holder. */
-#define SHARE_IT                                                                                             \
-	"if both[1] then return \"1 0 0 \" .. (guarded and moment or 0) .. \" \" .. ARGV[1] end\nlocal writer, " \
-	"has"
-static const struct script_edit shared[] = {
-    {"share", "local writer, has", SHARE_IT}, {"guarded_share", "local writer, has", SHARE_IT}, {0}};
+#define SHARE_IT(moment)                                                                                     \
+	"if both[1] then return \"1 0 0 \" .. " moment " .. \" \" .. ARGV[1] end\nlocal writer, has"
+static const struct script_edit shared[] = {{"share", "local writer, has", SHARE_IT("0")},
+                                            {"guarded_share", "local writer, has", SHARE_IT("moment")},
+                                            {0}};
 
 /* A node deletes a time, also that of another client. */
 static const struct script_edit unasked[] = {
-    {"setnx_release", "if ours then redis.call(", "ours = ours or ends\nif ours then redis.call("}, {0}};
+    {"setnx_release", "if ours then redis.call(",
+     "ours = ours or tonumber(is or \"\")\nif ours then redis.call("},
+    {0}};
 
 const struct script_edit *broken_scripts(enum sim_break broken)
 {

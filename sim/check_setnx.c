@@ -10,7 +10,7 @@
 
 static const char mark[] = ":redlock:setnx";
 
-/* The time in which the library takes another value for a race: parts/setnx.lua. */
+/* The time in which the library takes another value for a race: ops/lib/setnx.lua. */
 enum { RACE_MS = 1000 };
 
 static struct bytes beside_of(struct bytes name, char buffer[SIM_MAX_BESIDE])

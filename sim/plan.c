@@ -69,7 +69,7 @@ static void check_room(uint64_t room)
 static void draw_network(struct plan *plan, struct prng *p)
 {
 	static const uint64_t delays_us[] = {20, 100, 500, 3000, 20000};
-	static const uint64_t rooms[] = {8192, 12288, 65536, 1 << 20};
+	static const uint64_t rooms[] = {9216, 12288, 65536, 1 << 20};
 	check_room(rooms[0]);
 	plan->delay_ns = delays_us[prng_below(p, 5)] * SIM_US;
 	plan->jitter_ns = plan->delay_ns * prng_below(p, 4);

@@ -95,7 +95,7 @@ c_decl {
 #define IS_PAST(n, clock) (time[n] != 0 && time[n] < (clock))
 #define TOKEN_IS(c, n) (owner[n] == c)
 
-/* ops/parts/setnx.lua */
+/* ops/lib/setnx.lua */
 #ifdef ANY_NUMBER
 #define IS_OURS(c, n) (TOKEN_IS(c, n) && time[n] != 0)
 #else

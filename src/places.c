@@ -232,7 +232,7 @@ struct rl_slice rl_places_name(const struct rl_places *p, const redlock_lock *lo
 {
 	if (p->channel[0] == '\0')
 		return (struct rl_slice){"", 0};
-	/* By a number that begins with 0 scripts know who waits for a slot: ops/parts/beside.lua. */
+	/* By a number that begins with 0 scripts know who waits for a slot: ops/lib/slots.lua. */
 	int size =
 	    snprintf(text, RL_PLACES_TEXT, "%.*s.%s%" PRIu32, CLIENT_DIGITS, p->channel + sizeof CHANNEL - 1,
 	             lock->core.rules->slots > 0 ? "0" : "", lock->slot * RL_CALLS + call);

@@ -19,7 +19,7 @@
 #include "core/state.h"
 
 /* Instead of the number of an offer: the waiter hears nothing and offers nothing. Its place lives for 2 s
- * after each question (ops/parts/stand.lua). */
+ * after each question (ops/lib/queue.lua). */
 #define RL_HAND_POLLS UINT64_C(1)
 
 /* Whether an attempt is made with the token that is on offer. It was never given back; nodes may have it,

@@ -43,7 +43,7 @@ void rl_hold_until(struct rl_lock *l, const struct rl_event *e, uint64_t valid_u
 }
 
 /* Half of the time in which a node does not take a value that somebody wrote after our claim for a claim of
- * theirs (ops/parts/setnx.lua). */
+ * theirs (ops/lib/setnx.lua). */
 #define EARLY_NS (500 * RL_NS_PER_MS)
 
 void rl_hold_renew_early(struct rl_lock *l, uint64_t now)

@@ -8,7 +8,7 @@
 		text, sizeof(text) - 1                                                                               \
 	}
 
-/* Scripts that see the key of the count make those of slots from it (ops/parts/slots.lua). */
+/* Scripts that see the key of the count make those of slots from it (ops/lib/slots.lua). */
 static const struct rl_slice marks[RL_SIDE_KINDS] = {
     [RL_SIDE_QUEUE] = SLICE(":redlock:queue"), [RL_SIDE_OFFERS] = SLICE(":redlock:offers"),
     [RL_SIDE_FENCE] = SLICE(":redlock:fence"), [RL_SIDE_SETNX] = SLICE(":redlock:setnx"),

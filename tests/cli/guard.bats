@@ -61,7 +61,7 @@ guard_line() { # TEXT: what the last output says of the guard, once
 	wiped "1 2 3"
 	auto 76 "1 2 3" -n job touch "$sandbox/entered"
 	refused_without_record
-	auto 76 "3 1 2" -w 1s job touch "$sandbox/entered" # in any order
+	auto 76 "3 1 2" -w 20s job touch "$sandbox/entered" # in any order
 	refused_without_record
 	want 0 rl run -r "$(urls 1 2 3)" -n --guard=off job true
 	made "1 2 3"

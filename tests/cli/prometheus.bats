@@ -8,7 +8,9 @@ load exporter_helper
 rules=$BATS_TEST_DIRNAME/../../examples/prometheus
 
 setup() {
-	command -v promtool && command -v prometheus || skip "prometheus of Debian is missing: apt-get install prometheus"
+	if ! command -v promtool || ! command -v prometheus; then
+		skip "prometheus of Debian is missing: apt-get install prometheus"
+	fi
 }
 
 teardown() {
@@ -58,11 +60,11 @@ sys.exit(not any(a["state"] == "firing" and a["labels"]["alertname"] == sys.argv
 	"$REDLOCK_BIN" acquire -q -t 600s job
 	start_exporter --lock job
 	start_prometheus
-	until [ -n "$(curl -fsS "http://127.0.0.1:$web/api/v1/query?query=redlock_nodes_up" | grep -o '"3"')" ]; do sleep 0.2; done
-	! firing RedlockOneFailureFromNoQuorum
+	until curl -fsS "http://127.0.0.1:$web/api/v1/query?query=redlock_nodes_up" | grep -q '"3"'; do sleep 0.2; done
+	run -1 firing RedlockOneFailureFromNoQuorum
 	kill -s STOP "$(cat "$XDG_RUNTIME_DIR/redlock/cluster/node-1/redis.pid")"
 	until firing RedlockOneFailureFromNoQuorum; do sleep 0.2; done
-	! firing RedlockNoQuorum
+	run -1 firing RedlockNoQuorum
 	kill -s CONT "$(cat "$XDG_RUNTIME_DIR/redlock/cluster/node-1/redis.pid")"
 	while firing RedlockOneFailureFromNoQuorum; do sleep 0.2; done
 	python3 - "$rules/board.json" "http://127.0.0.1:$web" <<-'END'

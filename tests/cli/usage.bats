@@ -30,8 +30,25 @@ teardown() {
 	done
 }
 
+@test "help troubleshooting has a next step for each result, vote and exit code; a word chooses rows" {
+	want 0 "$REDLOCK_BIN" help troubleshooting
+	page=$output
+	results=$BATS_TEST_DIRNAME/../../include/redlock/results.h
+	names=$(sed -nE 's/^\tX\(([A-Z_]+), -?[0-9]+, .*/\1/p' "$results" | grep -vxE 'PENDING|YES|NO')
+	[ "$(wc -l <<<"$names")" -gt 40 ]
+	for name in $names; do
+		grep -A1 "^$name ([0-9]*): " <<<"$page" | tail -n 1 | grep -q '^    ' || { echo "$name" && false; }
+	done
+	want 0 "$REDLOCK_BIN" help troubleshooting "not reachable"
+	[[ $output == *"DOWN (69): not reachable"*"start the nodes that are down"* && $output != *NOPERM* ]]
+	want 1 "$REDLOCK_BIN" help troubleshooting no-such-word
+	want 69 "$REDLOCK_BIN" acquire --json -r redis://127.0.0.1:1 -n job
+	json_is 'j["reason"] == "DOWN" and j["hint"].startswith("start the nodes")'
+	want 64 "$REDLOCK_BIN" help nosuch
+}
+
 @test "no line of any help text is longer than 80 columns" {
-	for verb in "" run acquire extend release check status ls break doctor init cluster bench config acl; do
+	for verb in "" run acquire extend release check status ls break doctor init cluster bench config acl last elect troubleshooting; do
 		# shellcheck disable=SC2086 # nothing, or a word
 		"$REDLOCK_BIN" help $verb >"$sandbox/help"
 		[ "$(wc -l <"$sandbox/help")" -gt 8 ]

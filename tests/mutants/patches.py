@@ -77,7 +77,7 @@ LINK = "src/net/link.c"
 LEDGER = "src/net/ledger.c"
 HANDSHAKE = "src/net/handshake.c"
 EXTEND = "ops/extend.lua"
-OWNER_CHECK = 'if redis.call("get", KEYS[1]) ~= ARGV[1] then return 0 end\n'
+OWNER_CHECK = 'if redis.call("get", KEYS.name) ~= ARGV.token then return 0 end\n'
 
 ROWS = [
 	# ---- 1 ----
@@ -187,12 +187,12 @@ ROWS = [
 		"if (!cut_off || !silent || l->verdict == 0)", "(void)cut_off, (void)silent;\n\tif (l->verdict == 0)"),
 	# ---- 9 ----
 	("script: another's lock is extended", 9, EXTEND, OWNER_CHECK,
-		'if redis.call("exists", KEYS[1]) == 0 then return 0 end\n'),
+		'if redis.call("exists", KEYS.name) == 0 then return 0 end\n'),
 	("0 counts as a yes", 9, "ops/extend.lua", "-- no: 0", "-- yes: 0"),
 	("release: the name in place of the token", 9, "ops/release.lua", "-- script: name | token", "-- script: name | name"),
 	# ---- 10 ----
 	("script: a lost key is made anew", 10, EXTEND, OWNER_CHECK,
-		'if redis.call("exists", KEYS[1]) == 0 then redis.call("set", KEYS[1], ARGV[1], "px", ARGV[2]) return 1 end\n'
+		'if redis.call("exists", KEYS.name) == 0 then redis.call("set", KEYS.name, ARGV.token, "px", ARGV.ttl) return 1 end\n'
 		+ OWNER_CHECK),
 	("a quorum of no is not a loss", 10, HOLD,
 		"else if (tally == RL_REFUSED && l->phase == RL_HELD)\n\t\trl_hold_lose(l, RL_COUNT_GONE, fx);\n\t", ""),
@@ -249,9 +249,9 @@ ROWS = [
 		"(void)has_voted;"),
 	# ---- 16 ----
 	("script: PEXPIRE without the owner", 16, EXTEND, OWNER_CHECK, ""),
-	("script: PEXPIRE shortens", 16, EXTEND, "if left >= 0 and left < tonumber(ARGV[2]) then", "if left >= 0 then"),
+	("script: PEXPIRE shortens", 16, EXTEND, "keys.lengthen(KEYS.name, ARGV.ttl)\n  return 1", 'redis.call("pexpire", KEYS.name, ARGV.ttl)\n  return 1'),
 	("script: release without the owner", 16, "ops/release.lua",
-		'if redis.call("get", KEYS[1]) == ARGV[1] then', 'if redis.call("exists", KEYS[1]) == 1 then'),
+		'if redis.call("get", KEYS.name) == ARGV.token then', 'if redis.call("exists", KEYS.name) == 1 then'),
 	# ---- 17 ----
 	("a release leaves the lock held", 17, LOCK, "l->phase = RL_RELEASING;\n\tl->valid_until_ns = 0;\n", ""),
 	("the timer outlives the handle", 17, "src/life.c",

@@ -12,15 +12,13 @@ GUARD_DEFECTS = {
 	50: "clocks of nodes: one that goes wrong is believed",
 }
 
-DRAW_ALL = "ops/parts/draw_all.lua"
+DRAW_ALL = "ops/lib/numbers.lua"
 SET = "src/net/set.c"
 ADMISSION = "src/net/admission.c"
 GUARD = "src/guard.c"
 FENCE = "src/core/fence.c"
 QUARANTINE = "src/core/quarantine.c"
 OFFSET = "src/core/offset.c"
-PASSES = "-- include passes"
-
 GUARD_ROWS = [
 	# ---- 46 ----
 	("a guarded claim that lost its script is asked plainly", 46, "src/net/submit.c",
@@ -30,24 +28,24 @@ GUARD_ROWS = [
 	("a TTL longer than the set's is claimed", 46, ADMISSION,
 		"return r->ttl_ms > a->set->ttl_ms ? REDLOCK_VOTE_LONG_TTL : REDLOCK_VOTE_PENDING;",
 		"return REDLOCK_VOTE_PENDING;"),
-	("the claim's script does not compare the pass", 46, "ops/acquire.lua", PASSES, "pass = ARGV[3]\n" + PASSES),
-	("the fenced claim's script does not compare the pass", 46, "ops/claim_fenced.lua", PASSES, "pass = ARGV[3]\n" + PASSES),
-	("the extend's script does not compare the pass", 46, "ops/guarded_extend.lua", PASSES, "pass = ARGV[3]\n" + PASSES),
+	("the claim's script does not compare the pass", 46, "ops/acquire.lua", "if not admitted then", "if false then"),
+	("the fenced claim's script does not compare the pass", 46, "ops/claim_fenced.lua", "if ARGV.pass ~= set[1] and", "if false and"),
+	("the extend's script does not compare the pass", 46, "ops/extend.lua", "if not admitted then", "if false then"),
 	("the script that raises does not compare the pass", 46, "ops/raise.lua",
-		"if ARGV[3] ~= set[1] and ARGV[3] ~= set[2] then", "if false then"),
-	("several: a guarded set's scripts do not compare the pass", 46, "ops/parts/admitted.lua",
-		"if ARGV[3] ~= set[1] and ARGV[3] ~= set[4] then", "if false then"),
-	("shared: a guarded set's scripts do not compare the pass", 46, "ops/parts/pass_last.lua",
-		"if ARGV[#ARGV] ~= set[1] and ARGV[#ARGV] ~= set[4] then", "if false then"),
-	("the waiter's script does not compare the pass", 46, "ops/guarded_enter.lua",
-		"if ARGV[5] ~= set[1] and ARGV[5] ~= set[4] then", "if false then"),
+		"if ARGV.pass ~= set[1] and ARGV.pass ~= set[2] then", "if false then"),
+	("several: a guarded set's scripts do not compare the pass", 46, "ops/claim_all.lua",
+		"if not set then", "if false then"),
+	("shared: a guarded set's scripts do not compare the pass", 46, "ops/share.lua",
+		"if not set then", "if false then"),
+	("the waiter's script does not compare the pass", 46, "ops/enter.lua",
+		"if not set then", "if false then"),
 	# ---- 47 ----
 	("a quarantine is over at once", 47, "ops/meet.lua",
 		"local whole = ttl + math.max(math.ceil(ttl / 4), 1000) + math.ceil(ttl / 100) + 2", "local whole = 1"),
 	("a connection is as good as new for ever", 46, ADMISSION,
 		"return a->set->ttl_ms > 0 && now_ns >= rl_time_add(since_ns, age_ns);", "return false;"),
 	("ADMIT does not compare the id of the quarantine", 47, "ops/admit.lua",
-		"local over = r[3] == ARGV[1] and r[1] == id and", "local over = r[1] == id and"),
+		"local over = r[3] == ARGV.record_id and r[1] == id and", "local over = r[1] == id and"),
 	("counters are read from too few", 47, GUARD,
 		"return count_counting(ns, g->read) >= ns->quorum;", "return true;"),
 	("a client with an old list repairs", 47, GUARD,
@@ -59,7 +57,7 @@ GUARD_ROWS = [
 	("a yes without a number counts", 48, FENCE,
 		"\telse\n\t\trl_ballot_cast(l, e->node, REDLOCK_VOTE_GARBAGE, l->votes[e->node].rtt_ns);", ""),
 	("a counter is raised for a token that is gone", 31, "ops/raise.lua",
-		'if redis.call("get", KEYS[i]) ~= ARGV[1] then', "if false then"),
+		'if redis.call("get", KEYS[i]) ~= ARGV.token then', "if false then"),
 	("several: the first counter alone is raised", 31, "ops/raise.lua", "for i = names + 1, 2 * names do", "for i = names + 1, names + 1 do"),
 	("several: the last counter alone is looked at", 31, DRAW_ALL, "last = math.max(last, count", "last = math.max(0, count"),
 	("several: the first counter alone is kept", 31, DRAW_ALL, "for i = first, #KEYS - 1 do", "for i = first, first do"),
@@ -67,18 +65,18 @@ GUARD_ROWS = [
 	("several: a counter goes on below the floor", 31, DRAW_ALL, "count > floor and count", "count > 0 and count"),
 	("several: what was told is not kept", 31, DRAW_ALL, "if last >= most then", "if false then"),
 	("several: names that have no number are kept", 31, "ops/claim_all_fenced.lua", 'redis.pcall("del", KEYS[i])', ""),
-	("several: names that have no number are kept at the turn", 31, "ops/parts/line_up.lua",
-		'for i = 4, last do redis.pcall("del", KEYS[i]) end', ""),
+	("several: names that have no number are kept at the turn", 31, "ops/enter_all.lua",
+		'for i = first, last do redis.pcall("del", KEYS[i]) end', ""),
 	("upgrade: the number is not confirmed", 48, "src/core/share.c",
 		"if (ask->request == RL_OP_UPGRADE_FENCED && !rl", "if (ask->request == RL_OP_NONE && !rl"),
 	("upgrade: an earlier number is kept", 48, "src/core/share.c", "if (!l->alone)\n\t\trl_fence_forget(l);", ""),
 	("upgrade: who shares has the number", 48, "src/core/lock.c", " || rl_policy_of(l)->shares;", ";"),
 	("upgrade: late votes are not raised", 48, FENCE, "if (tally == RL_UNDECIDED && !raising)", "if (tally == RL_UNDECIDED)"),
 	("several: a claim has no number at its turn", 48, "ops/enter_all.lua", "{1, waiting, number,", "{1, waiting, 0,"),
-	("a lost counter begins at the floor", 31, "ops/parts/draw.lua",
+	("a lost counter begins at the floor", 31, "ops/lib/numbers.lua",
 		"number = most + 1", "number = floor + 1"),
-	("a counter goes on below the floor", 31, "ops/parts/draw.lua", "and number > 1 and number > floor", "and number > 1"),
-	("a counter that was never told is counted on from", 31, "ops/parts/draw.lua", "and number <= most + 1", ""),
+	("a counter goes on below the floor", 31, "ops/lib/numbers.lua", "and number > 1 and number > floor", "and number > 1"),
+	("a counter that was never told is counted on from", 31, "ops/lib/numbers.lua", "and number <= most + 1", ""),
 	("several: a counter that was never told is counted on from", 31, DRAW_ALL, "and count <= most and count", "and count"),
 	("a yes with too high a number is raised", 48, FENCE, "if (number > 0 && number < RL_FENCE_END)", "if (number > 0)"),
 	# ---- 49 ----

@@ -22,7 +22,7 @@ PASS = "src/core/pass.c"
 ENTER_LUA = "ops/enter.lua"
 HAND_LUA = "ops/hand.lua"
 LEAVE_LUA = "ops/leave.lua"
-YOUNG = "if age >= 0 and age <= 2000 and least <= tonumber(%s) then"
+YOUNG = "if age >= 0 and age <= 2000 and least <= tonumber(life) then"
 
 HANDING_ROWS = [
 	# ---- 42 ----
@@ -42,16 +42,15 @@ HANDING_ROWS = [
 		"l->offered_ns = 0;\n\tif (fx != NULL)\n\t\treturn;"),
 	("a holder uses what it was told long ago", 43, HAND, "rl_time_sub(e->now_ns, e->heir_ns) <= FRESH_NS",
 		"rl_time_sub(e->now_ns, e->heir_ns) <= 60 * FRESH_NS"),
-	("an old offer is told with a grant", 43, ENTER_LUA, YOUNG % "ttl", "if true then"),
-	("an old offer is told with a hand-over", 43, HAND_LUA, YOUNG % "life", "if true then"),
-	("nothing is barred", 43, LEAVE_LUA, 'if not ours and ARGV[4] ~= "" then', "if false then"),
-	("a bar is ignored", 43, HAND_LUA, 'if redis.pcall("hdel", KEYS[3], token) == 1 then', "if false then"),
+	("an old offer is told", 43, "ops/lib/offers.lua", YOUNG, "if true then"),
+	("nothing is barred", 43, LEAVE_LUA, 'if not ours and ARGV.bars ~= "" then', "if false then"),
+	("a bar is ignored", 43, HAND_LUA, 'if redis.pcall("hdel", KEYS.offers, token) == 1 then', "if false then"),
 	("who does not hear keeps the key", 43, HAND_LUA, 'type(heard) == "number" and heard > 0 then', 'type(heard) == "number" then'),
 	# ---- 44 ----
 	("a revocation wakes", 44, HAND, "fx->bars = fx->quiet = true;", "fx->bars = true;"),
 	("a token that is on offer is replaced", 44, ACQUIRE, "signs && !rl_hand_keeps_token(l);", "signs;"),
 	("what is missing is asked for by a SET", 44, ROUND, "fx->enter = nodes & l->heard;", "fx->enter = 0;"),
-	("queue: ENTER shortens its own key", 44, ENTER_LUA, "if life >= 0 and life < tonumber(ARGV[2]) then", "if life >= 0 then"),
+	("a key is shortened", 44, "ops/lib/keys.lua", 'if left >= 0 and left < tonumber(ttl) then redis', "if left >= 0 then redis"),
 	("what is declined need not be ours", 44, OPERATE, "if (!ours || is_in_use(c, token))", "if ((!ours && c == NULL) || is_in_use(c, token))"),
 	("what is declined may be held", 44, OPERATE, "if (!ours || is_in_use(c, token))", "if (!ours || (is_in_use(c, token) && c == NULL))"),
 	("a refusal of ENTER costs a vote", 44, "ops/enter.lua", "-- without rights: acquire\n", ""),

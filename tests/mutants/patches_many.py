@@ -9,30 +9,30 @@ MANY_DEFECTS = {
 	52: "a handle that is entered again is held too long, or not at all",
 }
 
-TAKE_LUA = "ops/parts/take.lua"
-LENGTHEN_LUA = "ops/parts/lengthen.lua"
+TAKE_LUA = "ops/lib/keys.lua"
+LENGTHEN_LUA = "ops/lib/keys.lua"
 RELEASE_LUA = "ops/release_all.lua"
-LINE_UP_LUA = "ops/parts/line_up.lua"
+LINE_UP_LUA = "ops/enter_all.lua"
 MANY = "src/core/many.c"
 SUBMIT = "src/net/submit.c"
 LIFE = "src/life.c"
 OPERATE = "src/operate.c"
 
 MANY_ROWS = [
-	("several: a busy second name is not seen", 51, TAKE_LUA, "for i = 1, names do\n  local left", "for i = 1, 1 do\n  local left"),
+	("several: a busy second name is not seen", 51, TAKE_LUA, "for i = first, last do\n    left =", "for i = first, first do\n    left ="),
 	("several: the first key alone says that it is held", 51, LENGTHEN_LUA,
-		"for i = 1, names do\n  if redis", "for i = 1, 1 do\n  if redis"),
+		"for i = first, last do\n    if redis", "for i = first, first do\n    if redis"),
 	("several: the first key alone is lengthened", 51, LENGTHEN_LUA,
-		"for i = 1, names do\n  local left", "for i = 1, 1 do\n  local left"),
+		"for i = first, last do\n    local left", "for i = first, first do\n    local left"),
 	("several: the first key alone is released", 51, RELEASE_LUA, "for i = 1, names do", "for i = 1, 1 do"),
 	("several: released, although one was gone", 51, RELEASE_LUA, "if gone > 0 then", "if false then"),
 	("several: nobody is told that others wait", 51, RELEASE_LUA, 'waits = waits or line ~= ""', "waits = false"),
 	("several: who waits for the first name alone is woken", 51, RELEASE_LUA,
 		"for i = names + 1, #KEYS do", "for i = names + 1, math.min(#KEYS, names + 1) do"),
-	("several: an attempt that has failed wakes", 51, RELEASE_LUA, 'line ~= "" and ARGV[5] == "" and open', 'line ~= "" and open'),
+	("several: an attempt that has failed wakes", 51, RELEASE_LUA, 'line ~= "" and ARGV.quiet == "" and open', 'line ~= "" and open'),
 	("several: a place that is given up stays", 51, RELEASE_LUA, "if found then", "if false then"),
 	("several: out of turn", 51, LINE_UP_LUA, 'local turn = free and (mine or line == "")', "local turn = free"),
-	("several: a turn that is of no use is kept", 51, LINE_UP_LUA, "if turn and mine then", "if false then"),
+	("several: a turn that is of no use is kept", 51, LINE_UP_LUA, "if turn then\n  if mine then", "if turn then\n  if false then"),
 	("several: some are taken at its turn", 51, LINE_UP_LUA, "if turn and way == 0 then", "if turn then"),
 	("several: in line for the first name, whichever is held", 51, MANY, "l->obstacle - 1)", "0)"),
 	("several: a place that it has no more", 51, MANY, "l->placed = false;", ""),

@@ -10,7 +10,7 @@ KINDS = "src/core/kinds.c"
 CLAIM_LUA = "ops/setnx.lua"
 EXTEND_LUA = "ops/setnx_extend.lua"
 RELEASE_LUA = "ops/setnx_release.lua"
-PART_LUA = "ops/parts/setnx.lua"
+PART_LUA = "ops/lib/setnx.lua"
 
 # Up to the first blank line: in the library's tables, and the signature of an operation. Then in the scripts.
 SETNX_ROWS = [
@@ -33,14 +33,14 @@ SETNX_ROWS = [
 	("setnx: an own value is extended as that of a plain lock", 58, KINDS,
 		".attach = {RL_OP_SETNX_EXTEND, check,", ".attach = {RL_OP_EXTEND, check,"),
 
-	("setnx: what is somebody else's is deleted", 57, RELEASE_LUA, 'if ours then redis.call("del", KEYS[1]) end', 'redis.call("del", KEYS[1])'),
-	("setnx: the token stays beside what is another's", 57, RELEASE_LUA, "if token == ARGV[1] then", "if ours then"),
-	("setnx: a time that has an expiry is taken over", 57, CLAIM_LUA, ' and redis.call("pttl", KEYS[1]) == -1', ""),
+	("setnx: what is somebody else's is deleted", 57, RELEASE_LUA, 'if ours then redis.call("del", KEYS.name) end', 'redis.call("del", KEYS.name)'),
+	("setnx: the token stays beside what is another's", 57, RELEASE_LUA, "if token == ARGV.token then", "if ours then"),
+	("setnx: a time that has an expiry is taken over", 57, CLAIM_LUA, ' and redis.call("pttl", KEYS.name) == -1', ""),
 	("setnx: a time that is not past is taken over", 57, CLAIM_LUA, "ends < tonumber(time[1])", "ends < tonumber(time[1]) + 5"),
 	("setnx: a dead holder's time is respected for ever", 58, CLAIM_LUA, "local over = ends and", "local over = false and"),
 	("setnx: any time beside our token is ours", 58, PART_LUA, " and is == wrote and left >= 0", " and left >= 0"),
 	("setnx: a time that was written late is ours", 58, PART_LUA, "age <= 1000", "age <= 100000"),
 	("setnx: a time beyond ours is ours", 58, PART_LUA, "ends <= wrote + 1", "ends <= wrote + 100"),
 	("setnx: an extend over another's time shortens", 58, EXTEND_LUA,
-		'left < 0 and math.max(ARGV[2], redis.call("pttl", KEYS[2])) or ARGV[2]', "ARGV[2]"),
+		'left < 0 and math.max(ARGV.ttl, redis.call("pttl", KEYS.setnx)) or ARGV.ttl', "ARGV.ttl"),
 ]

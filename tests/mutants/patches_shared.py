@@ -9,17 +9,17 @@ SHARED_DEFECTS = {
 }
 
 SHARE = "src/core/share.c"
-SHARE_LUA = "ops/parts/share.lua"
-EXTEND_LUA = "ops/parts/share_extend.lua"
+SHARE_LUA = "ops/share.lua"
+EXTEND_LUA = "ops/share_extend.lua"
 RELEASE_LUA = "ops/share_release.lua"
-UPGRADE_LUA = "ops/parts/upgradable.lua"
-READERS_LUA = "ops/parts/readers.lua"
+UPGRADE_LUA = "ops/lib/shared.lua"
+READERS_LUA = "ops/lib/queue.lua"
 
 SHARED_ROWS = [
 	("shared: a set of somebody else is joined", 55, SHARE_LUA, "if math.abs(moment + left - top) > 1000 then top = nil end", ""),
 	("shared: who waits for an exclusive one keeps nobody out", 55, SHARE_LUA, "(not writer or found and found < writer)", "(not writer or true)"),
 	("shared: a token has a second vote", 55, SHARE_LUA, "if open and not ours and", "if open and"),
-	("shared: the key outlives its last holder", 55, RELEASE_LUA, '  redis.pcall("pexpireat", KEYS[1], latest[2])\n', ''),
+	("shared: the key outlives its last holder", 55, RELEASE_LUA, '  redis.pcall("pexpireat", KEYS.name, latest[2])\n', ''),
 	("shared: readers after the first are not woken with it", 55, READERS_LUA, 'while mark and kind == "1r" do', "while false do"),
 	("shared: what the gate says is not waited for", 55, SHARE, "if (rl_gate_vote(l) != REDLOCK_KIND_PENDING && !unsure)", "if (!unsure || unsure)"),
 	("shared: a fresh client takes any node for the gate", 55, SHARE, "bool unsure = is_first(l) && !e->ordered &&", "bool unsure = is_first(l) && l->phase == RL_IDLE &&"),
@@ -29,8 +29,8 @@ SHARED_ROWS = [
 	("shared: handles of one client enter one by one", 55, "src/places.c",
 		"if (rl_places_are_apart(lock))\n\t\treturn 0;", "if (false)\n\t\treturn 0;"),
 	("upgrade: although another one has it", 19, UPGRADE_LUA, '"+inf") > 1 then', '"+inf") > 2 then'),
-	("upgrade: what is turned in part stays", 56, EXTEND_LUA, 'redis.call("get", KEYS[1]) ~= ARGV[1])', "true)"),
-	("share: a token alone turns an exclusive lock", 55, EXTEND_LUA, 'not may_turn or ', ""),
+	("upgrade: what is turned in part stays", 56, EXTEND_LUA, 'redis.call("get", KEYS.name) ~= ARGV.token)', "true)"),
+	("share: a token alone turns an exclusive lock", 55, EXTEND_LUA, 'ARGV.turns ~= "1" or ', ""),
 	("upgrade: nothing is turned back at once", 56, SHARE, "if (turned) /*", "if (turned && l->phase == RL_IDLE) /*"),
 	("upgrade: what is left of a longer share is not asked for", 56, "src/core/hold.c", "if (missing == 0)", "if (missing == 0 || true)"),
 	("upgrade: a later extend is not doubted", 56, "src/core/kinds.c",

@@ -8,8 +8,8 @@ SLOTS_DEFECTS = {
 
 CORE = "src/core/slots.c"
 SLOT_LUA = "ops/slot.lua"
-COUNT_LUA = "ops/parts/slots.lua"
-BESIDE_LUA = "ops/parts/beside.lua"
+COUNT_LUA = "ops/lib/slots.lua"
+BESIDE_LUA = "ops/lib/slots.lua"
 ENTER_LUA = "ops/slot_enter.lua"
 RELEASE_LUA = "ops/slot_release.lua"
 
@@ -19,10 +19,10 @@ SLOTS_ROWS = [
 	("slots: a node that gave another one may confirm this one", 53, CORE, "\t\t\tl->refused |= 1u << i;\n", "\t\t\tcontinue;\n"),
 	("slots: the name is extended instead of the slot", 53, "src/operate.c",
 		"bool of_slot = operation == RL_OP_EXTEND || operation == RL_OP_QUERY;", "bool of_slot = false;"),
-	("slots: any number of them", 53, COUNT_LUA, "  if taken then return", "  if false then return"),
-	("slots: what only the other number has is not looked at", 53, COUNT_LUA, "  for i = slots, math.min", "  for i = 64, math.min"),
+	("slots: any number of them", 53, SLOT_LUA, "if differ then return", "if false then return"),
+	("slots: what only the other number has is not looked at", 53, COUNT_LUA, "for i = tonumber(most), math.min", "for i = 64, math.min"),
 	("slots: a key of another type is overwritten", 53, SLOT_LUA,
-		'if not has[at] and redis.call("set", KEYS[at], ARGV[1], "nx", "px", ARGV[2]) then', 'if not has[at] and redis.call("set", KEYS[at], ARGV[1], "px", ARGV[2]) then'),
+		'if not has[at] and redis.call("set", KEYS[at], ARGV.token, "nx", "px", ARGV.ttl) then', 'if not has[at] and redis.call("set", KEYS[at], ARGV.token, "px", ARGV.ttl) then'),
 	("slots: only the first that has the token is released", 53, RELEASE_LUA, "for i = 2, #KEYS - 1 do\n  if has[i] == token then", "for i = 2, 2 do\n  if has[i] == token then"),
 	("slots: who waits for the name holds up the others", 54, BESIDE_LUA, 'string.find(all, "1w%x+%.0%d+ ") or #all + 1', "1"),
 	("slots: who is served wakes nobody", 54, ENTER_LUA, "  if #spare > 1 then", "  if false then"),

@@ -17,11 +17,11 @@ PLACE = "src/core/place.c"
 PLACES = "src/places.c"
 LISTENER = "src/net/listener.c"
 ENTER_LUA = "ops/enter.lua"
-TIDY_LUA = "ops/parts/tidy.lua"
-TELL_LUA = "ops/parts/tell.lua"
-STAND_LUA = "ops/parts/stand.lua"
+TIDY_LUA = "ops/lib/queue.lua"
+TELL_LUA = "ops/lib/queue.lua"
+STAND_LUA = "ops/lib/queue.lua"
 LEAVE_LUA = "ops/leave.lua"
-WAKE_LUA = "ops/parts/wake.lua"
+WAKE_LUA = "ops/lib/queue.lua"
 VACATE_LUA = "ops/vacate.lua"
 PATTERN = '"^(..)(%x+)%.(%d+) ([^;]*);()"'
 BACKTRACKS = '"^(..)(%x+)%.(%d+)([^;]*);()"'
@@ -33,9 +33,9 @@ WAITING_ROWS = [
 	("queue: who is gone is waited for", 21, TELL_LUA, "elseif heard and heard ~= 0 then", "elseif heard then"),
 	("queue: who was not told misses its turn", 21, TELL_LUA,
 		'mark = not told and now and string.format("0%d", now + 5000)', "mark = not told and turn and now and now + patience"),
-	("queue: who could not be told is waited for for ever", 21, TELL_LUA, "if stands or not told then break end", "break"),
+	("queue: who could not be told is waited for for ever", 21, TELL_LUA, "done = stands or not told", "done = true"),
 	("queue: it ends although its waiters ask", 21, ENTER_LUA,
-		'if both[2] then redis.call("pexpire", KEYS[2], 60000) end\n', ""),
+		'if both[2] then redis.call("pexpire", KEYS.queue, 60000) end\n', ""),
 	# ---- 39 ----
 	("waiters ask all nodes", 39, ENTER,
 		"rl_acquire_ask(l, e->now_ns, rl_gate_bit(l), fx);", "rl_acquire_ask(l, e->now_ns, rl_ballot_nodes(l), fx);"),
@@ -63,7 +63,6 @@ WAITING_ROWS = [
 	("handles of one client have a place each", 39, PLACES,
 		"until = l->core.phase == RL_HELD ? rl_pass_until(&l->core) : RL_TIME_NEVER;", "until = rl_pass_until(&l->core);"),
 	("an endless entry keeps the server busy", 39, TIDY_LUA, PATTERN, BACKTRACKS),
-	("a release of an endless entry keeps it busy", 39, WAKE_LUA, PATTERN, BACKTRACKS),
 	# ---- 40 ----
 	("who has just released overtakes", 40, ENTER, "l->contended = waits(l); /*", "l->contended = false; /*"),
 	("that others wait is forgotten with the grant", 40, ACQUIRE,
@@ -86,9 +85,9 @@ WAITING_ROWS = [
 	("queue: the last one goes first", 40, STAND_LUA, "or line .. entry", "or entry .. line"),
 	("queue: the mark of who was refused stays", 40, STAND_LUA, 'local mark, ends = "",',
 		'local mark, ends = mine and told and string.format("%d", told) or "",'),
-	("queue: a release wakes nobody", 40, LEAVE_LUA, 'if line ~= "" and ARGV[4] ~= "2" and open', 'if line == "" and open'),
+	("queue: a release wakes nobody", 40, LEAVE_LUA, 'if line ~= "" and ARGV.bars ~= "2" and open', 'if line == "" and open'),
 	("queue: who gives up wakes although it is held", 40, LEAVE_LUA,
-		'local free = ours or not both[1] and redis.pcall("pttl", KEYS[1]) == -2', "local free = true"),
+		'local free = ours or not both[1] and redis.pcall("pttl", KEYS.name) == -2', "local free = true"),
 	("queue: what cannot be kept is told", 40, LEAVE_LUA, '~= "number" then', '== 7 then'),
 	("queue: only the owner hears of waiters", 40, VACATE_LUA, "return both[2] and -1 or 0", "return 0"),
 	# ---- 41 ----

@@ -15,6 +15,7 @@
 #include "message.h"
 #include "signals.h"
 #include "suggest.h"
+#include "troubleshooting.h"
 
 static const struct command *const commands[] = {
     &cmd_run,  &cmd_acquire, &cmd_extend, &cmd_release, &cmd_check,   &cmd_status, &cmd_ls,     &cmd_break,
@@ -67,6 +68,8 @@ static void print_overview(FILE *out)
 		fprintf(out, "  %-8s %-17s %s\n", commands[i]->name, commands[i]->arguments, commands[i]->summary);
 	fprintf(out, "  %-8s %-17s %s\n", "help", "[COMMAND]", "this text, or that of a command");
 	fprintf(out, "  %-8s %-17s %s\n", "help", "acl", "the rights that redlock needs on the servers");
+	fprintf(out, "  %-8s %-17s %s\n", "help", "troubleshooting",
+	        "causes and next steps of all results, or of a word");
 	fprintf(out, "  %-8s %-17s %s\n", "version", "", "the version");
 	options_help(out, global_groups);
 	fputs("\nNodes: -r URL (repeat it), else REDLOCK_URLS (comma list), else `url` in the\n"
@@ -158,6 +161,8 @@ static int show_help(int argc, char **argv)
 	const struct command *command = argc > 1 ? find_command(argv[1]) : NULL;
 	if (argc > 1 && strcmp(argv[1], "acl") == 0)
 		return show_acl();
+	if (argc > 1 && strcmp(argv[1], "troubleshooting") == 0)
+		return troubleshooting_print(stdout, argc > 2 ? argv[2] : NULL) ? EXIT_OK : EXIT_NO;
 	if (argc > 1 && command == NULL)
 		return no_command(argv[1]);
 	if (command != NULL)

@@ -6,22 +6,42 @@
 
 static const char list_once[] = "list every server once; two databases of one server are one server";
 
+#define TROUBLE "see the votes of the nodes below, or `redlock status` and `redlock doctor`"
+#define CALLER "a program's call, or an error of redlock itself: tell its authors"
+
+/* `hint` is a part of messages, `step` of `redlock help troubleshooting` alone: of that a message says more.
+ */
 static const struct {
 	int error;
 	int code;
-	const char *hint;
+	const char *hint, *step;
 } by_error[] = {
-    {0, EXIT_OK, NULL},
-    {REDLOCK_E_BUSY, EXIT_BUSY, NULL},
-    {REDLOCK_E_NOQUORUM, EXIT_NOQUORUM, NULL},
-    {REDLOCK_E_LOST, EXIT_NO, NULL},
-    {REDLOCK_E_GONE, EXIT_NO, NULL},
-    {REDLOCK_E_INVAL, EXIT_USAGE, NULL},
-    {REDLOCK_E_URL, EXIT_CONFIG, NULL},
-    {REDLOCK_E_CONFIG, EXIT_CONFIG, NULL},
-    {REDLOCK_E_DUPLICATE, EXIT_CONFIG, list_once},
-    {REDLOCK_E_TLS, EXIT_CONFIG, NULL}, /* files, or no OpenSSL; what a server refuses is a vote */
+    {0, EXIT_OK, NULL, ""},
+    {REDLOCK_E_BUSY, EXIT_BUSY, NULL,
+     "`redlock status NAME` shows who holds it and when the key expires; -w TIME waits. A key without expiry "
+     "blocks until somebody deletes it"},
+    {REDLOCK_E_NOQUORUM, EXIT_NOQUORUM, NULL, TROUBLE},
+    {REDLOCK_E_LOST, EXIT_NO, NULL,
+     "too few nodes renewed it in time, keys were deleted, or the machine stood still: the message says "
+     "which. "
+     "`run` then exits with 79"},
+    {REDLOCK_E_GONE, EXIT_NO, NULL, "it has expired, or has another holder: `redlock status NAME` shows it"},
+    {REDLOCK_E_INVAL, EXIT_USAGE, NULL, "the message names the option and what is allowed"},
+    {REDLOCK_E_URL, EXIT_CONFIG, NULL,
+     "redis://[USER:PASSWORD@]HOST[:PORT][/DATABASE], rediss:// with TLS, unix:///PATH; `redlock config "
+     "show` "
+     "tells where a URL comes from"},
+    {REDLOCK_E_CONFIG, EXIT_CONFIG, NULL, "the message names the file and the line, or the variable"},
+    {REDLOCK_E_DUPLICATE, EXIT_CONFIG, list_once, NULL},
+    {REDLOCK_E_TLS, EXIT_CONFIG, NULL, /* files, or no OpenSSL; a server that refuses is a vote */
+     "check that the files of --cacert, --cert and --key exist, and may be read"},
+    {REDLOCK_E_CANCELLED, EXIT_INTERNAL, NULL, "a signal ended the wait"},
+    {REDLOCK_E_NOMEM, EXIT_INTERNAL, NULL, "free memory, or raise the limit of this process"},
+    {REDLOCK_E_SYSTEM, EXIT_INTERNAL, NULL, "raise the limits of this process: `ulimit -a` shows them"},
 };
+
+const struct outcome outcome_descriptors = {
+    EXIT_INTERNAL, "let redlock open more files: `ulimit -n` is their number", "DESCRIPTORS"};
 
 /* The first row that any node matches decides: a wrong password has to be mended before a permission shows,
  * and a node that is down before one that is full. A host name that does not resolve is a node that did not
@@ -77,6 +97,11 @@ static const struct {
     {REDLOCK_VOTE_TIMEOUT, EXIT_NOQUORUM,
      "check the nodes that hang; if they are only far away, use a longer --node-timeout"},
     {REDLOCK_VOTE_CLOSED, EXIT_NOQUORUM, "check the nodes that end the connection, and any proxy in between"},
+    {REDLOCK_VOTE_BACKLOG, EXIT_NOQUORUM,
+     "check the nodes that hang: too many requests wait for their answers"},
+    {REDLOCK_VOTE_STALE, EXIT_NOQUORUM,
+     "try again later, or give another value to --token: an older request with this one may still arrive"},
+    {REDLOCK_VOTE_SERVER, EXIT_NOQUORUM, "see the error of the server in this message, and in its log"},
 };
 
 int outcome_of_error(int error)
@@ -92,8 +117,9 @@ static struct outcome of_votes(const struct redlock_vote *votes, size_t count)
 	for (size_t row = 0; row < sizeof by_vote / sizeof by_vote[0]; row++)
 		for (size_t i = 0; i < count; i++)
 			if (votes[i].code == by_vote[row].vote)
-				return (struct outcome){by_vote[row].code, by_vote[row].hint};
-	return (struct outcome){EXIT_NOQUORUM, NULL};
+				return (struct outcome){by_vote[row].code, by_vote[row].hint,
+				                        redlock_vote_name(by_vote[row].vote)};
+	return (struct outcome){EXIT_NOQUORUM, NULL, redlock_error_name(REDLOCK_E_NOQUORUM)};
 }
 
 struct outcome outcome_of(int result, const struct redlock_vote *votes, size_t count)
@@ -102,6 +128,14 @@ struct outcome outcome_of(int result, const struct redlock_vote *votes, size_t c
 		return of_votes(votes, count);
 	for (size_t i = 0; i < sizeof by_error / sizeof by_error[0]; i++)
 		if (by_error[i].error == result)
-			return (struct outcome){by_error[i].code, by_error[i].hint};
-	return (struct outcome){EXIT_INTERNAL, NULL};
+			return (struct outcome){by_error[i].code, by_error[i].hint, redlock_error_name(result)};
+	return (struct outcome){EXIT_INTERNAL, NULL, redlock_error_name(result)};
+}
+
+const char *outcome_step(int error)
+{
+	for (size_t i = 0; i < sizeof by_error / sizeof by_error[0]; i++)
+		if (by_error[i].error == error)
+			return by_error[i].hint != NULL ? by_error[i].hint : by_error[i].step;
+	return CALLER;
 }

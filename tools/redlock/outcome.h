@@ -12,8 +12,15 @@ int outcome_of_error(int error);
 
 struct outcome {
 	int code;
-	const char *hint; /* the next step for the user, NULL when there is nothing to say */
+	const char *hint;   /* the next step for the user, NULL when there is nothing to say */
+	const char *reason; /* an identifier: the vote that has to be mended first, else the result */
 };
+
+/* The outcome of a process that has no descriptors left for connections. */
+extern const struct outcome outcome_descriptors;
+
+/* The next step after a result, where a message has no room for it too. Never NULL. */
+const char *outcome_step(int error);
 
 /* The exit code and message of a result. When too few nodes gave a definite answer, their votes say what has
  * to be mended first. */

@@ -59,8 +59,7 @@ void report_conclude(struct report *report, int result)
 	}
 	report->outcome = outcome_of(result, votes, report->nodes);
 	if (report->outcome.code == EXIT_NOQUORUM && lacks_descriptors(report))
-		report->outcome =
-		    (struct outcome){EXIT_INTERNAL, "let redlock open more files: `ulimit -n` is their number"};
+		report->outcome = outcome_descriptors;
 }
 
 void report_collect(struct report *report, const char *verb, const char *name, int result,
@@ -349,6 +348,13 @@ void report_json_begin(const struct report *report, struct json *json)
 	if (report->name != NULL)
 		json_bytes(json, "name", report->name, strlen(report->name));
 	json_text(json, "result", redlock_error_name(report->result));
+	if (report->result == 0)
+		return;
+	json_text(json, "reason", report->outcome.reason);
+	if (report->outcome.hint != NULL)
+		json_text(json, "hint", report->outcome.hint);
+	else
+		json_null(json, "hint");
 }
 
 void report_json_node(const struct report *report, unsigned index, struct json *json)

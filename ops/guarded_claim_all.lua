@@ -1,4 +1,0 @@
--- include admitted
-local names = #KEYS - 1
--- include take
-return {1, 0, 0, now, ARGV[1]}

@@ -1,3 +1,0 @@
-local guarded = true
--- include pass_last
--- include share

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: MIT */
+#include "troubleshooting.h"
+
+#include <string.h>
+
+#include "exit_codes.h"
+#include "options.h"
+#include "outcome.h"
+
+enum { INDENT = 4, ID_MAX = 24 };
+
+static const struct {
+	int code;
+	const char *step;
+} steps[] = {
+    {EXIT_NO, "for a token: the lock is free or has another holder: `redlock status NAME` shows it"},
+    {EXIT_ERRORS, "mend the findings from the top: each says what to do"},
+    {EXIT_USAGE,
+     "the message names the option and what is allowed; `redlock help COMMAND` lists all options"},
+    {EXIT_NOQUORUM, "see the votes above; `redlock status` shows each node, `redlock doctor` what is wrong"},
+    {EXIT_BUSY, "`redlock status NAME` shows the holder, and when its key expires; -w TIME waits"},
+    {EXIT_REFUSED,
+     "see the votes above: READONLY, CLUSTER, NOPERM, COMMAND; `redlock help acl` has the rights"},
+    {EXIT_AUTH, "see the votes above: AUTH and TLS; `redlock config show` tells where each value comes from"},
+    {EXIT_CONFIG, "`redlock config show` prints each value with its file and line"},
+    {EXIT_LOST,
+     "the lines before name the nodes, or how long the machine stood still; restart nodes one by one, "
+     "or give a longer --ttl. Half of the work may have been done"},
+    {EXIT_MAX_HOLD, "give a longer --max-hold, or find out why the command hangs"},
+    {EXIT_INTERNAL,
+     "the message names what was missing: memory, descriptors, the output, or a killed process"},
+    {EXIT_CANNOT_EXECUTE, "check the rights of the command, and that it is a program"},
+    {EXIT_NOT_FOUND, "give the whole path: cron has a short PATH"},
+    {EXIT_SIGNAL, "a terminal, systemd or a timeout sent it that signal"},
+};
+
+static bool has_word(const char *text, const char *word)
+{
+	return text != NULL && strcasestr(text, word) != NULL;
+}
+
+struct page {
+	FILE *out;
+	const char *word; /* NULL: all rows */
+	const char *head; /* of the section; NULL: it is printed */
+	bool found;
+};
+
+static void row(struct page *page, const char *id, int code, const char *cause, const char *step)
+{
+	char begin[ID_MAX + 16];
+	if (page->word != NULL && !has_word(id, page->word) && !has_word(cause, page->word) &&
+	    !has_word(step, page->word))
+		return;
+	if (page->head != NULL)
+		fprintf(page->out, "%s%s\n\n", page->found ? "\n" : "", page->head);
+	page->head = NULL;
+	page->found = true;
+	int used = snprintf(begin, sizeof begin, code >= 0 ? "%s (%d): " : "%s: ", id, code);
+	fputs(begin, page->out);
+	help_wrap(page->out, (size_t)used, INDENT, cause);
+	if (step == NULL)
+		return;
+	fprintf(page->out, "%*s", INDENT, "");
+	help_wrap(page->out, INDENT, INDENT, step);
+}
+
+static void print_results(struct page *page)
+{
+	page->head = "Results: \"result\" in --json. The number is the exit code.";
+#define RESULT_ROW(name, value, text) row(page, #name, outcome_of_error(value), text, outcome_step(value));
+	REDLOCK_ERROR_MAP(RESULT_ROW)
+#undef RESULT_ROW
+}
+
+static void print_votes(struct page *page)
+{
+	page->head = "Nodes: \"vote\" of each in --json; \"reason\" is the one to mend first.";
+	for (int code = REDLOCK_VOTE_NO + 1; code < REDLOCK_VOTE_COUNT; code++) {
+		struct redlock_vote vote = {.size = sizeof vote, .code = (enum redlock_vote_code)code};
+		struct outcome outcome = outcome_of(REDLOCK_E_NOQUORUM, &vote, 1);
+		row(page, redlock_vote_name(vote.code), outcome.code, redlock_vote_text(vote.code), outcome.hint);
+	}
+	row(page, outcome_descriptors.reason, outcome_descriptors.code,
+	    "this process has no descriptors left for connections", outcome_descriptors.hint);
+}
+
+static void print_codes(struct page *page)
+{
+	char id[ID_MAX];
+	page->head = "Exit codes";
+#define CODE_ROW(name, number, text)                                                                         \
+	{                                                                                                        \
+		const char *step = NULL;                                                                             \
+		for (size_t i = 0; i < sizeof steps / sizeof steps[0]; i++)                                          \
+			if (steps[i].code == (number))                                                                   \
+				step = steps[i].step;                                                                        \
+		snprintf(id, sizeof id, "%d", number);                                                               \
+		row(page, id, -1, text, step);                                                                       \
+	}
+	EXIT_CODE_MAP(CODE_ROW)
+#undef CODE_ROW
+}
+
+bool troubleshooting_print(FILE *out, const char *word)
+{
+	struct page page = {.out = out, .word = word};
+	print_results(&page);
+	print_votes(&page);
+	print_codes(&page);
+	return page.found;
+}
