@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Plain questions to the servers, over links of their own and a poller of their own: the client, its mutex
- * and its loop do not know of them. Why not over the nodes' connections: docs/decisions/questions-apart.md.
+ * and its loop do not know of them. Why not over the nodes' connections: docs/decisions/requests.md.
  */
 #include <errno.h>
 #include <stdlib.h>

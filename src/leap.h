@@ -2,7 +2,7 @@
 /*
  * Time that has passed although CLOCK_BOOTTIME does not show it: a virtual machine that was paused, or
  * restored from a snapshot, and a process that was restored (CRIU) go on with the time that they had. The
- * wall clock tells, as soon as it is set right: it leaps ahead. docs/decisions/deadlines-on-boottime.md
+ * wall clock tells, as soon as it is set right: it leaps ahead. docs/decisions/time.md
  */
 #ifndef RL_LEAP_H
 #define RL_LEAP_H

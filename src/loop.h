@@ -66,7 +66,7 @@ struct rl_loop {
 	uint64_t drain_until_ns;
 	struct rl_drainer *asleep_drainers;
 
-	/* turn.c: who sends for the others, docs/decisions/threads-share-sends.md */
+	/* turn.c: who sends for the others, docs/decisions/threads.md */
 	atomic_uint expected; /* threads on their way into the mutex, or woken with a result and not out yet */
 	atomic_bool deferred; /* there may be bytes that one of them is to send */
 	uint64_t deferred_since_ns;

@@ -8,7 +8,7 @@
  *
  * The leader is the owner of the first node that has a key at all, in an order of nodes that all contenders
  * share. It keeps that node, and all others give back, so that it gets theirs. Should contenders not agree on
- * the order of nodes, that of their tokens decides later on. docs/decisions/split-votes.md.
+ * the order of nodes, that of their tokens decides later on. docs/decisions/results.md.
  */
 #ifndef RL_CORE_CONTEND_H
 #define RL_CORE_CONTEND_H

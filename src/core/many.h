@@ -2,7 +2,7 @@
 /*
  * Several names at once: on each node all of them or none, by one script with one token. So a vote means what
  * that of one name means, for each of them: from now on, for the TTL, this node admits nobody who conflicts
- * (docs/decisions/many.md).
+ * (docs/decisions/names-and-slots.md).
  *
  * A waiter stands in the queue of one of the names, and a release wakes it when it is its turn there: then it
  * claims all names. If another name is held at that time, the waiter has left its queue, and goes to that

@@ -8,7 +8,7 @@
  * what it has asked for. So what is still out for the claim, a renewal or a late vote, stays with the claim.
  *
  * Only for a short time after the nodes have granted the claim, and so many times: then the waiters of other
- * clients go first. docs/decisions/passing-on.md.
+ * clients go first. docs/decisions/handing-over.md.
  */
 #ifndef RL_CORE_PASS_H
 #define RL_CORE_PASS_H

@@ -2,7 +2,7 @@
 /*
  * One of k slots, each of which is an exclusive name of its own: a node that says yes tells which one it
  * gave, and a quorum that gave the same one grants. So there are at most k holders, by the argument that
- * holds for each name, and no count is kept anywhere (docs/decisions/slots.md).
+ * holds for each name, and no count is kept anywhere (docs/decisions/names-and-slots.md).
  *
  * Nodes give the first free one from the number on that they are told. As long as they have the same slots
  * taken they give the same one. Votes that are split among slots are tried again, from another number on.

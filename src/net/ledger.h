@@ -10,7 +10,7 @@
  * Ghosts. A connection that broke before it had answered a SET, or another request that must not come late,
  * is a ghost until it was killed, or its server process is gone. Where that is not possible, an answer "not
  * there" proves nothing for a minute, and the key is counted as lingering.
- * docs/decisions/reconnect-ends-the-old-connection.md.
+ * docs/decisions/connections.md.
  *
  * A caller's own value may be used again. While a ghost with such a value stays, a SET of the value that says
  * YES is no vote, and is given back: the ghost may be the release of an older claim, which would delete the

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """
-The rules of several names at once, and of handles that are entered again (docs/decisions/many.md), each left out once: rows as
+The rules of several names at once, and of handles that are entered again (docs/decisions/names-and-slots.md), each left out once: rows as
 in patches.py.
 """
 

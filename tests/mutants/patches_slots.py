@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The rules of slots (docs/decisions/slots.md), each left out once: rows as in patches.py."""
+"""The rules of slots (docs/decisions/names-and-slots.md), each left out once: rows as in patches.py."""
 
 SLOTS_DEFECTS = {
 	53: "of several slots one is held twice, or more are held than there are",

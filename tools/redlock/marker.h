@@ -2,7 +2,7 @@
 /*
  * The marker of a job's last run: a key beside the lock's own, `{NAME}:redlock:last`, that outlives the lock.
  * The run that holds the lock writes it to all nodes; `redlock last` and `run --once-per` read it. Its age is
- * what is gone of its time to live, so no two clocks have to agree. docs/decisions/last-run.md
+ * what is gone of its time to live, so no two clocks have to agree. docs/decisions/operating.md
  */
 #ifndef REDLOCK_TOOL_MARKER_H
 #define REDLOCK_TOOL_MARKER_H

@@ -29,7 +29,7 @@ enum doctor_persistence doctor_persistence(const struct doctor_node *node)
 
 #define V(major, minor, patch) ((major)*1000000u + (minor)*1000u + (patch))
 
-/* The defects that were found with servers of these versions: docs/decisions/one-answer-to-each-request.md.
+/* The defects that were found with servers of these versions: docs/decisions/connections.md.
  */
 static const struct {
 	const char *family;

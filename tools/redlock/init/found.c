@@ -4,7 +4,7 @@
  * noted it; when all have noted the same one, they are admitted. Both begin with the first member in order.
  * So a node with a note never voted in that set, and no node votes before all have the note: any run may go
  * on where another one ended, and a set that not all nodes have noted may be begun anew.
- * docs/decisions/set-changes.md. plan.c calls it while no node has the record of a set.
+ * docs/decisions/guard.md. plan.c calls it while no node has the record of a set.
  */
 #include <stdlib.h>
 #include <string.h>

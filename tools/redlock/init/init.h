@@ -2,7 +2,7 @@
 /*
  * redlock init: writes the records of a guarded node set, and changes its members. All nodes are read, then
  * what is there says what to do next, until nothing is left to do: a run goes on wherever another one ended.
- * docs/decisions/set-changes.md has the reasons.
+ * docs/decisions/guard.md has the reasons.
  *
  *     nodes.c      which nodes, and what they are called in records
  *     refuse.c     what is said of a node with which it cannot go on
