@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* redlock completion: the scripts that shells complete command lines with, and what these scripts ask. */
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include <completion_scripts.h>
+
 #include "cmd.h"
 #include "complete.h"
-#include "completion_scripts.h"
 #include "message.h"
 #include "values.h"
 

@@ -10,7 +10,7 @@
 
 static const struct option_group *const no_groups[] = {NULL};
 
-/* Words in the place of a command that main.c knows by itself. */
+/* The first words that main.c handles without a row of all_commands. */
 static const struct command other_words[] = {
     {.name = "help", .arguments = "TOPIC", .summary = "show all commands, or one", .groups = no_groups},
     {.name = "version", .arguments = "", .summary = "show the version", .groups = no_groups},
@@ -20,7 +20,7 @@ enum { OTHER_WORDS = sizeof other_words / sizeof other_words[0] };
 /* A command that does not exist: nothing is known of what follows. */
 static const struct command unknown = {.arguments = "", .groups = no_groups};
 
-/* What the words before the last one tell about it. */
+/* The place of the last word: facts from the words before it. */
 struct place {
 	const struct command *command;    /* NULL: no word named one so far */
 	const struct option_spec *option; /* the word is the value of this option; NULL: of none */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What may follow on a command line of redlock, by the tables of commands and options. Asks no server; reads
- * the configuration for names of clusters only. The scripts in completion/ bring the answer to each shell.
+ * Candidates for the last word of a command line of redlock, by the tables of commands and options. Asks no
+ * server; reads the configuration for names of clusters only. The scripts in completion/ bring the answer to
+ * each shell.
  */
 #ifndef REDLOCK_TOOL_COMPLETE_H
 #define REDLOCK_TOOL_COMPLETE_H
