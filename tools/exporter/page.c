@@ -24,6 +24,8 @@ static const char head[] =
     "th{text-align:left;font-weight:600;color:#666}th,td{padding:.25rem .8rem .25rem 0;vertical-align:top;"
     "border-bottom:1px solid #ddd;overflow-wrap:anywhere}.n{text-align:right;white-space:nowrap;"
     "overflow-wrap:normal}"
+    "@media(min-width:44.01rem){td:nth-child(2),td:last-child{white-space:nowrap}td:nth-child(3){min-width:"
+    "13rem}}"
     "@media(max-width:44rem){thead{display:none}tr{display:block;border-bottom:1px solid #ccc;padding:.4rem "
     "0}"
     "td{display:inline-block;border:0;padding:0 .8rem 0 0}td.n{text-align:left}td:first-child{display:block;"
