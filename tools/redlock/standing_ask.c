@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the nodes have under the name of a handle. */
+/* Reads or asks what the nodes have under the name of a handle. */
 #include <string.h>
 
 #include "standing.h"
