@@ -34,9 +34,13 @@ static enum redlock_vote_code code_of(const char *error)
 		const char *begin;
 		enum redlock_vote_code code;
 	} rows[] = {
-	    {"NOPERM", REDLOCK_VOTE_NOPERM}, {"ERR unknown command", REDLOCK_VOTE_COMMAND},
-	    {"NOAUTH", REDLOCK_VOTE_AUTH},   {"LOADING", REDLOCK_VOTE_LOADING},
-	    {"BUSY", REDLOCK_VOTE_BLOCKED},  {"OOM", REDLOCK_VOTE_OOM},
+	    {"NOPERM", REDLOCK_VOTE_NOPERM},
+	    {"ERR ACL failure in script", REDLOCK_VOTE_NOPERM},
+	    {"ERR unknown command", REDLOCK_VOTE_COMMAND},
+	    {"NOAUTH", REDLOCK_VOTE_AUTH},
+	    {"LOADING", REDLOCK_VOTE_LOADING},
+	    {"BUSY", REDLOCK_VOTE_BLOCKED},
+	    {"OOM", REDLOCK_VOTE_OOM},
 	};
 	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
 		if (strncmp(error, rows[i].begin, strlen(rows[i].begin)) == 0)
