@@ -44,7 +44,7 @@ struct world {
 static bool may_exist(enum redlock_vote_code vote)
 {
 	return vote == REDLOCK_VOTE_PENDING || vote == REDLOCK_VOTE_YES || vote == REDLOCK_VOTE_CLOSED ||
-	       vote == REDLOCK_VOTE_GARBAGE;
+	       vote == REDLOCK_VOTE_TIMEOUT || vote == REDLOCK_VOTE_GARBAGE;
 }
 
 static void ask(struct world *w, unsigned operation, unsigned slot, bool waits, unsigned style)
@@ -147,7 +147,7 @@ static bool pull(struct world *w)
 	      redlock_vote_name(a.vote.code));
 	must(!q->answered && a.operation == q->operation && a.tag.slot == q->slot);
 	enum redlock_vote_code vote = a.vote.code;
-	must(vote > REDLOCK_VOTE_PENDING && vote < REDLOCK_VOTE_COUNT && vote != REDLOCK_VOTE_TIMEOUT);
+	must(vote > REDLOCK_VOTE_PENDING && vote < REDLOCK_VOTE_COUNT);
 	q->answered = true;
 	check_vote(w, &a);
 	if (a.operation == REDLOCK_OP_ACQUIRE)

@@ -257,6 +257,14 @@ public:
 		ec = detail::code_of(redlock_extend(raw_.get(), detail::to_ms(ttl)));
 	}
 
+	/** Asks the nodes whether a quorum of them has this lock. Throws if too few answer. */
+	bool owned()
+	{
+		const int result = redlock_query(raw_.get());
+		expect(result == REDLOCK_E_GONE ? 0 : result);
+		return result == 0;
+	}
+
 	/** Ends a call or an async_ operation of this object with errc::cancelled. Any thread. */
 	void cancel() noexcept { (void)redlock_cancel(raw_.get()); }
 

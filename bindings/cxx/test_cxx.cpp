@@ -131,6 +131,7 @@ TEST(exclusive_guards)
 	CHECK(moved.remaining() > 1min);
 	moved.extend();
 	moved.extend(10min);
+	CHECK(moved.owned() && !a.owned());
 	CHECK(moved.remaining() > 6min);
 	moved.unlock();
 }

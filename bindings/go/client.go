@@ -186,7 +186,8 @@ func (c *Client) drive() {
 	}
 }
 
-// Close releases the locks that are held, waits for that up to a second, and ends all calls with State.
+// Close releases the locks that are held, and waits for that up to a second. Calls that run end with Cancelled, which
+// wraps State; later ones with State.
 func (c *Client) Close() error {
 	c.mu.Lock()
 	ready := c.ready
@@ -204,8 +205,9 @@ func (c *Client) Close() error {
 func (c *Client) end() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	closed := newError(C.REDLOCK_E_STATE, "the client was closed")
 	for _, lock := range c.locks {
-		lock.drop(newError(C.REDLOCK_E_STATE, "the client was closed"))
+		lock.drop(closed, closed)
 	}
 	C.redlock_drain(c.native, C.uint64_t(time.Second/time.Millisecond))
 	C.redlock_close(c.native)

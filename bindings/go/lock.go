@@ -44,8 +44,9 @@ type Lock struct {
 	native *C.redlock_lock
 	number uintptr
 	opts   Options
-	result chan C.int  // of the operation that runs; nil: none does
-	lose   func(error) // ends the context of the holder; nil: not held
+	result chan C.int    // of the operation that runs; nil: none does
+	lose   []func(error) // end the contexts of the holder: one for each Lock of a re-entrant lock
+	ended  *Error        // why the lock was closed; nil: it was not
 }
 
 func milliseconds(d time.Duration) C.uint64_t {
@@ -74,8 +75,10 @@ func (o *Options) write(native *C.struct_redlock_lock_options, number uintptr) {
 	if o.Shared {
 		native.mode = C.REDLOCK_SHARED
 	}
-	if o.Slots != 0 {
+	if o.Slots > 0 && o.Slots <= C.REDLOCK_MAX_SLOTS {
 		native.slots = C.uint32_t(o.Slots)
+	} else if o.Slots != 0 {
+		native.slots = math.MaxUint32 // which the library refuses; a conversion would drop bits
 	}
 	native.fence |= flag(o.Fence)
 	native.reentrant |= flag(o.Reentrant)
@@ -112,8 +115,8 @@ func (c *Client) NewLock(options Options, names ...string) (*Lock, error) {
 }
 
 func (l *Lock) make(names []string, options *C.struct_redlock_lock_options) C.int {
-	list := (*[1 << 20]C.struct_redlock_name)(C.calloc(C.size_t(len(names)+1), C.sizeof_struct_redlock_name))
-	defer C.free(unsafe.Pointer(list))
+	list := unsafe.Slice((*C.struct_redlock_name)(C.calloc(C.size_t(len(names)+1), C.sizeof_struct_redlock_name)), len(names)+1)
+	defer C.free(unsafe.Pointer(&list[0]))
 	for i, name := range names {
 		list[i].bytes, list[i].len = C.CBytes([]byte(name)), C.size_t(len(name))
 		defer C.free(list[i].bytes)
@@ -135,7 +138,7 @@ func (l *Lock) hear(event *C.struct_redlock_event) {
 			l.result = nil
 		}
 	case C.REDLOCK_EVENT_LOST:
-		l.let(Lost)
+		l.let(0, Lost)
 		if l.opts.OnLost != nil {
 			go l.opts.OnLost()
 		}
@@ -146,19 +149,20 @@ func (l *Lock) hear(event *C.struct_redlock_event) {
 	}
 }
 
-// let ends the context of the holder; the client is locked.
-func (l *Lock) let(cause error) {
-	if l.lose != nil {
-		l.lose(cause)
-		l.lose = nil
+// let ends the contexts of the holder from number `first` on, inner ones first; the client is locked.
+func (l *Lock) let(first int, cause error) {
+	for i := len(l.lose) - 1; i >= first; i-- {
+		l.lose[i](cause)
+		l.lose = l.lose[:i]
 	}
 }
 
-// drop ends the lock; the client is locked.
-func (l *Lock) drop(cause error) {
-	l.let(cause)
+// drop ends the lock and cancels its operation; the client is locked.
+func (l *Lock) drop(cause error, ended *Error) {
+	l.ended = ended
+	l.let(0, cause)
 	if l.result != nil {
-		l.result <- C.REDLOCK_E_STATE
+		l.result <- C.REDLOCK_E_CANCELLED
 		l.result = nil
 	}
 	C.redlock_lock_free(l.native)
@@ -202,7 +206,7 @@ func (l *Lock) fail(ctx context.Context, code C.int) error {
 	l.client.mu.Lock()
 	defer l.client.mu.Unlock()
 	if l.native == nil {
-		return newError(C.REDLOCK_E_STATE, "the lock or its client was closed")
+		return &Error{Code: Code(code), Text: l.ended.Text, cause: l.ended}
 	}
 	text := (*C.char)(C.calloc(1, textSize))
 	defer C.free(unsafe.Pointer(text))
@@ -228,6 +232,15 @@ func (l *Lock) Lock(ctx context.Context) (context.Context, error) { return l.acq
 // TryLock acquires the lock if it is free; else the error is Busy, and its text names the holder.
 func (l *Lock) TryLock(ctx context.Context) (context.Context, error) { return l.acquire(ctx, 0) }
 
+// TryLockFor waits in order of arrival, so long at most. The error is then Busy if the lock is held, and NoQuorum if that
+// is not known. Only the wait has this limit: a deadline of ctx ends the work of the holder as well.
+func (l *Lock) TryLockFor(ctx context.Context, wait time.Duration) (context.Context, error) {
+	if wait < 0 {
+		wait = 0
+	}
+	return l.acquire(ctx, wait)
+}
+
 func (l *Lock) acquire(ctx context.Context, wait time.Duration) (context.Context, error) {
 	if ctx.Err() != nil {
 		return nil, &Error{Code: Cancelled, Text: ctx.Err().Error(), cause: ctx.Err()}
@@ -244,16 +257,13 @@ func (l *Lock) acquire(ctx context.Context, wait time.Duration) (context.Context
 	held, lose := withLoss(ctx)
 	l.client.mu.Lock()
 	defer l.client.mu.Unlock()
-	if l.native == nil || C.redlock_remaining_ms(l.native) == 0 { // its event may have come before the context was made
+	switch {
+	case l.native == nil: // closed meanwhile
+		lose(l.ended)
+	case C.redlock_remaining_ms(l.native) == 0: // its event may have come before the context was made
 		lose(Lost)
-		return held, nil
-	}
-	outer := l.lose // of an acquire before this one, if it is re-entrant
-	l.lose = func(cause error) {
-		if outer != nil {
-			outer(cause)
-		}
-		lose(cause)
+	default:
+		l.lose = append(l.lose, lose)
 	}
 	return held, nil
 }
@@ -263,8 +273,11 @@ func (l *Lock) acquire(ctx context.Context, wait time.Duration) (context.Context
 func (l *Lock) Unlock() error {
 	code := l.run(context.Background(), func() C.int { return C.redlock_start_release(l.native) })
 	l.client.mu.Lock()
-	if l.native == nil || C.redlock_remaining_ms(l.native) == 0 { // else it is re-entrant, and still held
-		l.let(context.Canceled)
+	switch {
+	case l.native == nil || C.redlock_remaining_ms(l.native) == 0:
+		l.let(0, context.Canceled)
+	case code == 0 && len(l.lose) > 0: // re-entrant: this was an inner one
+		l.let(len(l.lose)-1, context.Canceled)
 	}
 	l.client.mu.Unlock()
 	return l.fail(nil, code)
@@ -306,11 +319,11 @@ func (l *Lock) Cancel() error {
 	return l.fail(nil, code)
 }
 
-// Close releases the lock without waiting, and frees it. A call that runs ends with State.
+// Close releases the lock without waiting, and frees it. A call that runs ends with Cancelled, which wraps State.
 func (l *Lock) Close() {
 	l.client.mu.Lock()
 	if l.native != nil {
-		l.drop(context.Canceled)
+		l.drop(context.Canceled, newError(C.REDLOCK_E_STATE, "the lock was closed"))
 	}
 	l.client.mu.Unlock()
 	l.client.drive()

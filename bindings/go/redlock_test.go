@@ -198,9 +198,13 @@ func TestWaitsInTurn(t *testing.T) {
 	_, err := second.Lock(short)
 	expect(t, err, context.DeadlineExceeded)
 	expect(t, err, Cancelled)
+	for _, wait := range []time.Duration{-time.Second, 50 * time.Millisecond} {
+		_, err = second.TryLockFor(background, wait)
+		expect(t, err, Busy)
+	}
 	granted := make(chan error)
 	go func() {
-		_, err := second.Lock(background)
+		_, err := second.TryLockFor(background, soon)
 		granted <- err
 	}()
 	time.Sleep(20 * time.Millisecond)
@@ -227,15 +231,69 @@ func TestCancelAndClose(t *testing.T) {
 	}
 	waiter := client.lock(t, Options{}, "job")
 	expect(t, waits(waiter, func() { must(t, waiter.Cancel()) }), Cancelled)
-	expect(t, waits(waiter, waiter.Close), State)
-	_, err := waiter.Lock(background)
+	err := waits(waiter, waiter.Close)
 	expect(t, err, State)
-	expect(t, waits(client.lock(t, Options{}, "job"), func() { must(t, client.Close()) }), State)
+	expect(t, err, Cancelled)
+	_, err = waiter.Lock(background)
+	expect(t, err, State)
+	err = waits(client.lock(t, Options{}, "job"), func() { must(t, client.Close()) })
+	expect(t, err, State)
+	expect(t, err, Cancelled)
 	expect(t, client.Close(), State)
 	_, err = client.NewLock(Options{}, "job")
 	expect(t, err, State)
 	if c.anywhere("job") {
 		t.Fatal("the lock was not released")
+	}
+}
+
+// Calls run while their lock or their client is closed: each ends, by success or with State, and so does each context.
+func TestCloseWhileCallsRun(t *testing.T) {
+	c := start(t, 3)
+	for round := 0; round < 10; round++ {
+		client := c.open()
+		locks := make([]*Lock, 8)
+		for i := range locks {
+			locks[i] = client.lock(t, Options{Shared: i < 4}, fmt.Sprint("job-", i/4))
+		}
+		var wait, started sync.WaitGroup
+		for _, lock := range locks {
+			wait.Add(1)
+			started.Add(1)
+			go func(lock *Lock) {
+				defer wait.Done()
+				for i, err := 0, error(nil); !errors.Is(err, State); i++ {
+					var ctx context.Context
+					if ctx, err = lock.Lock(background); err == nil {
+						err = lock.Unlock()
+						<-ctx.Done()
+					}
+					if i == 0 {
+						started.Done()
+					}
+					if err != nil && !errors.Is(err, State) && !errors.Is(err, Cancelled) {
+						t.Errorf("round %d: %v", i, err)
+					}
+				}
+			}(lock)
+			go func(lock *Lock) {
+				for lock.Cancel() == nil {
+					lock.Remaining()
+					time.Sleep(time.Millisecond)
+				}
+			}(lock)
+		}
+		started.Wait()
+		locks[0].Close()
+		locks[4].Close()
+		must(t, client.Close())
+		wait.Wait()
+		for _, lock := range locks {
+			if lock.Remaining() != 0 || lock.Fence() != 0 || lock.Slot() != -1 || lock.Obstacle() != -1 || lock.Token() != nil ||
+				lock.Votes() != nil {
+				t.Fatal("a closed lock knows something")
+			}
+		}
 	}
 }
 
@@ -309,6 +367,15 @@ func TestKinds(t *testing.T) {
 	hold(t, two)
 	again := client.lock(t, Options{Reentrant: true}, "nested")
 	outer, inner := hold(t, again), hold(t, again)
+	for i := 0; i < 100; i++ {
+		must(t, again.Unlock())
+		ends(t, inner, context.Canceled)
+		must(t, Cause(outer))
+		inner = hold(t, again)
+	}
+	if len(again.lose) != 2 {
+		t.Fatalf("%d contexts", len(again.lose))
+	}
 	must(t, again.Unlock())
 	must(t, Cause(outer))
 	must(t, again.Unlock())
@@ -407,6 +474,12 @@ func TestErrorsOfOptions(t *testing.T) {
 	_, err = client.NewLock(Options{}, "{job}:redlock:queue")
 	expect(t, err, Invalid)
 	_, err = client.NewLock(Options{})
+	expect(t, err, Invalid)
+	for _, options := range []Options{{Slots: -1}, {Slots: 1 << 32}, {Slots: 65}, {TTL: -1}, {Renew: -1}} {
+		_, err = client.NewLock(options, "job")
+		expect(t, err, Invalid)
+	}
+	_, err = client.NewLock(Options{}, make([]string, 65)...)
 	expect(t, err, Invalid)
 }
 

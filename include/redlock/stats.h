@@ -75,8 +75,9 @@ struct redlock_node_stats {
 	/* From the start of the operation to the vote, if that came before the handle's next operation began; of
 	 * a connection that broke: to its end. */
 	struct redlock_histogram round_trip;
-	uint64_t connects;         /* connections that were opened; all but the first are reconnects */
-	uint64_t failed_connects;  /* tries to connect that failed */
+	uint64_t connects;        /* connections that were opened: the first, reconnects, and in a guarded set the
+	                             checks of where the address leads, every quarter of its maximum TTL */
+	uint64_t failed_connects; /* tries to connect that failed */
 	uint64_t lost_connections; /* connections that broke */
 };
 

@@ -170,7 +170,7 @@ static void unknown_key(struct reading *r, const char *name)
 		     "unknown key 'password'; write the password to a file that only its user can read, and "
 		     "its path here: password-file = FILE");
 	else
-		fail(r, REDLOCK_E_CONFIG, "unknown key '%s'", name);
+		fail(r, REDLOCK_E_CONFIG, "unknown key '%s'; redlock(1), CONFIGURATION, has the keys", name);
 }
 
 /* A value of the key `word`. */
@@ -202,6 +202,10 @@ static void take_key(struct reading *r, char *line)
 	}
 	*end = '\0';
 	const char *name = trim(line);
+	if (strpbrk(name, " \t") != NULL) { /* `url redis://host`: the colon is a part of the value */
+		fail(r, REDLOCK_E_CONFIG, NO_LINE);
+		return;
+	}
 	r->word = rl_words_find(name);
 	if (r->word == NULL || !r->word->is_key || (*r->cluster && r->word->home == RL_WORD_FILE))
 		unknown_key(r, name);

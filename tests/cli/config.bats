@@ -81,10 +81,11 @@ refused() { # TEXT LINE REASON
 }
 
 @test "errors are named with file and line" {
-	refused 'ttl = 1m\ntll = 2m\n' 2 "unknown key 'tll'"
+	refused 'ttl = 1m\ntll = 2m\n' 2 "unknown key 'tll'; redlock(1), CONFIGURATION, has the keys"
 	refused '# x\n\nttl = 30\n' 3 "ttl: 30: add a unit"
 	refused 'ttl = 1ms\n' 1 "ttl: 1ms: out of range: 10ms to 30d"
 	refused 'quorum = many\n' 1 "quorum: many: not a number"
+	refused 'url redis://a\n' 1 "neither [section] nor key = value"
 	refused 'words\n' 1 "neither [section] nor key = value"
 	refused '[nodes]\nurl = redis://a\n' 1 "unknown section [nodes]"
 	refused 'ttl = 1m\n[clusters a]\n' 2 "unknown section [clusters a]"

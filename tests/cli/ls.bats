@@ -222,7 +222,7 @@ rows() { # CODE OPTION...
 	rl acquire -n -t 1m job
 	refused -scan "'scan'"
 	refused -eval "'eval'"
-	refused -type "can't run this command"
+	refused -type "script" # the rest of the sentence depends on the server
 	on_nodes "$all" acl setuser part reset on nopass '~*' '&*' +@all -dbsize -info -select
 	want 0 rl ls --user part --password-file <(echo x)
 	[[ $output == *job* ]]

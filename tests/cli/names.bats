@@ -57,6 +57,7 @@ round_trip() { # NAME
 			# shellcheck disable=SC2086 # a verb and its option
 			want 64 rl $verb "$name"
 			says "NAME is one of the keys that redlock keeps beside a lock's own"
+			says ":redlock:queue, offers, fence, setnx, last, slots or slot:NUMBER, nor be redlock:set"
 		done
 		want 64 rl release "$name" token
 		want 64 rl run "$name" true

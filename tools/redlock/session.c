@@ -314,7 +314,7 @@ static void explain_refused_lock(struct session *session, const char *name,
 	else if (is_name_refused(session, options))
 		complain(
 		    "NAME is one of the keys that redlock keeps beside a lock's own: with the prefix, it must not "
-		    "end in :redlock:queue, offers, fence, setnx, slots or slot:NUMBER, nor be redlock:set");
+		    "end in :redlock:queue, offers, fence, setnx, last, slots or slot:NUMBER, nor be redlock:set");
 	else
 		complain("the TTL is too short: it must be longer than node timeout and drift together; "
 		         "give a longer --ttl or a shorter --node-timeout");
