@@ -77,8 +77,100 @@ teardown() {
 	run -1 grep -q '<b>"' "$sandbox/out" # the page
 	[ "$(get /metrics | grep -c '^redlock_lock_held{')" = 1 ]
 	if command -v promtool; then get /metrics | promtool check metrics; fi
-	get /locks.json | python3 -c 'import json, sys; assert json.load(sys.stdin)["locks"][0]["name"].startswith("<b>\"\n\x1b[31m\\")'
+	get /locks.json | python3 -c 'import json, sys; assert json.load(sys.stdin)["named"][0]["name"].startswith("<b>\"\n\x1b[31m\\")'
 	get / | grep -q '&lt;b&gt;&quot;\\x0a\\x1b\[31m\\\\\\xff'
+}
+
+# JSON of /locks.json, once all of these Python expressions of `j` are true.
+listed() { # EXPRESSION...
+	get /locks.json >"$sandbox/json" && python3 - "$sandbox/json" "$@" <<-'END'
+		import json, sys
+		j = json.load(open(sys.argv[1]))
+		sys.exit(not all(eval(text) for text in sys.argv[2:]))
+	END
+}
+
+@test "all locks, the odd ones first, in JSON, page and totals" {
+	rl() { "$REDLOCK_BIN" "$@" >/dev/null; }
+	rl acquire -q -t 300s --owner web:1 zulu
+	rl acquire -q -t 300s --owner web:2 --slots 3 pool
+	rl acquire -q -t 300s --owner web:3 --slots 3 pool
+	rl acquire -q -t 300s --shared many
+	on_nodes "1 2 3" set cache:1 value
+	on_nodes 1 set below 0123456789abcdef0123456789abcdef01234567 px 300000
+	on_nodes "1 3" set '{gone}:redlock:queue' '1wabc.1                     ;' px 300000
+	"$REDLOCK_BIN" acquire -w 300s zulu >/dev/null 3>&- &
+	waiter=$!
+	start_exporter --every 200ms
+	until_true listed 'j["list"]["waiting"] == 1' 'len(j["locks"]) == 6'
+	listed '[(r["name"], r["kind"], r["odd"]) for r in j["locks"]] == [("below", "lock", ["below-quorum"]),
+		("gone", "remainder", ["orphan"]), ("many", "shared", []), ("pool", "slot", []), ("pool", "slot", []), ("zulu", "lock", [])]'
+	listed 'j["locks"][5]["owner"] == "web:1"' 'j["locks"][5]["votes"] == 3' 'j["list"]["locks"] == 5' 'j["list"]["odd"] == 2' 'j["list"]["complete"]'
+	until_true listed 'j["locks"][5]["held_ms"] > 200' # for so long it has been seen
+	get /metrics >"$sandbox/metrics"
+	if command -v promtool; then promtool check metrics <"$sandbox/metrics"; fi
+	for line in 'redlock_locks{kind="slot"} 2' 'redlock_locks{kind="lock"} 2' 'redlock_locks{kind="foreign"} 0' 'redlock_locks_waiting 1' \
+		'redlock_odd_locks{why="orphan"} 1' 'redlock_odd_locks{why="split"} 0' 'redlock_list_known 1'; do
+		grep -qx "$line" "$sandbox/metrics"
+	done
+	run -1 grep -q 'zulu\|web:1' "$sandbox/metrics" # no series by lock that nobody has asked for
+	get / | grep -q '<td>zulu</td><td>lock</td><td>web:1</td>'
+	kill "$waiter"
+	wait "$waiter" || true
+}
+
+@test "hostile names, labels and values of others are harmless in the list of all locks" {
+	name=$'x\e[31m"\\\n\r\t\xff<b>&\xc2\x9b\u202e'
+	on_nodes "1 2 3" set "p:$name" "0123456789abcdef0123456789abcdef01234567|"$'\e]0;x\a"<script>alert(1)</script>\xfe' px 300000
+	on_nodes "1 2 3" set "p:value" $'secret\e<script>|label\xff' px 300000
+	on_nodes "1 2 3" set "{p:$name}:redlock:fence" $'7<script>\e\xff' px 300000
+	on_nodes "1 2 3" set "{p:$name}:redlock:slots" $'-1<script>' px 300000
+	on_nodes "1 2" zadd "p:set" 1 $'\e<script>secret'
+	printf 'url = %s\nprefix = p:\n' "$REDLOCK_URLS" >"$sandbox/redlock.conf"
+	start_exporter --config "$sandbox/redlock.conf" --every 200ms
+	until_true listed 'len(j["locks"]) == 3'
+	for path in /metrics /locks.json /; do
+		get "$path" >"$sandbox/out"
+		iconv -f utf-8 -t utf-8 "$sandbox/out" >/dev/null
+		run -1 grep -q $'\e\|\a\|\r\|\xc2\x9b\|\u202e' "$sandbox/out"
+		run -1 grep -q 'secret\|0123456789abcdef' "$sandbox/out"
+	done
+	run -1 grep -qi '<script\|<b>&' "$sandbox/out" # the page
+	grep -q 'x\\x1b\[31m&quot;\\\\\\x0a\\x0d\\x09\\xff&lt;b&gt;&amp;' "$sandbox/out"
+	NAME=$name listed 'bytes.fromhex(next(r for r in j["locks"] if "name_hex" in r)["name_hex"]) == __import__("os").environb[b"NAME"]'
+}
+
+@test "rows are bounded, and a long list delays neither metrics nor the end" {
+	on_nodes "1 2 3" eval "for i = 1, 1200 do redis.call('set', 'lock:' .. i, '0123456789abcdef0123456789abcdef01234567', 'px', 300000) end" 0
+	start_exporter --every 200ms
+	until_true listed 'len(j["locks"]) == 1000' 'j["list"]["rows_left_out"] == 200' 'j["list"]["locks"] == 1200'
+	get / | grep -q '200 more are not shown'
+	stop_exporter
+	on_nodes "1 2 3" eval "for i = 1, 300000 do redis.call('set', 'cache:' .. i, '1') end" 0
+	start_exporter # with 2 % of a server's time that is a matter of many seconds
+	[ "$(series redlock_nodes_up)" = 3 ]
+	listed 'j["list"]["time"] is None' 'j["locks"] == []'
+	[ -z "$(series 'redlock_locks{kind="lock"}')" ]
+	stop_exporter
+}
+
+@test "too few nodes that tell their locks: why, and what was known before; --every 0 asks for none" {
+	"$REDLOCK_BIN" acquire -q -t 300s job
+	start_exporter --every 200ms
+	until_true listed 'len(j["locks"]) == 1'
+	for node in 1 2; do on_node "$node" acl setuser default -scan >/dev/null; done
+	until_true listed 'not j["list"]["known"]'
+	listed 'len(j["locks"]) == 1' 'len(j["list"]["not_listed"]) == 2' '"NOPERM" in j["list"]["not_listed"][0]["why"]'
+	[ "$(series redlock_list_known)" = 0 ]
+	[ -z "$(series 'redlock_locks{kind="lock"}')" ]
+	get / | grep -q 'does not tell its locks: .*NOPERM'
+	[ "$(series redlock_nodes_up)" = 3 ]
+	for node in 1 2; do on_node "$node" acl setuser default +scan >/dev/null; done
+	until_true listed 'j["list"]["known"]' 'j["list"]["not_listed"] == []'
+	stop_exporter
+	start_exporter --every 0s
+	listed 'j["list"]["time"] is None'
+	run -64 "$REDLOCK_EXPORTER" --every soon
 }
 
 @test "no token and no password in any answer" {

@@ -19,13 +19,15 @@ enum { CONNECTIONS_MOST = 256, IDLE_S = 10, STACK_BYTES = 512 * 1024, MEMORY_BYT
 static void put_metrics(FILE *out, struct watch *watch, struct look *look)
 {
 	watch_look(watch, look);
-	show_metrics(out, look);
+	show_metrics(out, look, list_enter(watch_list(watch)));
+	list_leave(watch_list(watch));
 }
 
 static void put_json(FILE *out, struct watch *watch, struct look *look)
 {
 	watch_look(watch, look);
-	show_json(out, look);
+	show_json(out, look, list_enter(watch_list(watch)));
+	list_leave(watch_list(watch));
 }
 
 static void put_page(FILE *out, struct watch *watch, struct look *look)
@@ -34,7 +36,8 @@ static void put_page(FILE *out, struct watch *watch, struct look *look)
 	watch_look(watch, look);
 	if (history != NULL) {
 		watch_history(watch, history);
-		show_page(out, look, history);
+		show_page(out, look, history, list_enter(watch_list(watch)));
+		list_leave(watch_list(watch));
 	}
 	free(history);
 }

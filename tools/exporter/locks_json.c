@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A look as JSON. */
+/* A look, and the list of all locks, as JSON. */
 #include <string.h>
 
 #include "../redlock/json.h"
@@ -41,7 +41,44 @@ static void put_lock(struct json *json, const struct look_lock *l)
 	json_close(json, '}');
 }
 
-void show_json(FILE *out, const struct look *look)
+/* ---- all locks ---- */
+
+static void put_missing(struct json *json, const struct list_view *list)
+{
+	json_open(json, "not_listed", '[');
+	for (unsigned i = 0; i < list->missing_count; i++) {
+		json_open(json, NULL, '{');
+		json_text(json, "address", list->missing[i].address);
+		json_bytes(json, "why", list->missing[i].why, strlen(list->missing[i].why));
+		json_close(json, '}');
+	}
+	json_close(json, ']');
+}
+
+static void put_list(struct json *json, const struct list_view *list)
+{
+	json_open(json, "list", '{');
+	json_bool(json, "known", list->known);
+	json_number_or_null(json, "time", list->at_s > 0, (int64_t)list->at_s);
+	put_ms(json, "took_ms", list->at_s > 0, list->took_s);
+	json_number(json, "locks", (int64_t)list->locks);
+	json_number(json, "odd", (int64_t)list->odd_locks);
+	json_number(json, "waiting", (int64_t)list->waiting);
+	json_bool(json, "complete", list->complete);
+	json_number(json, "rows", (int64_t)list->rows.count);
+	json_number(json, "rows_left_out", (int64_t)(list->rows.count - list->shown_count));
+	put_missing(json, list);
+	json_close(json, '}');
+	json_open(json, "locks", '[');
+	for (size_t i = 0; i < list->shown_count; i++) {
+		json_open(json, NULL, '{');
+		ls_json_members(json, list->shown[i], false);
+		json_close(json, '}');
+	}
+	json_close(json, ']');
+}
+
+void show_json(FILE *out, const struct look *look, const struct list_view *list)
 {
 	struct json json;
 	json_init(&json, out);
@@ -53,10 +90,11 @@ void show_json(FILE *out, const struct look *look)
 	for (unsigned i = 0; i < look->count; i++)
 		put_node(&json, &look->node[i]);
 	json_close(&json, ']');
-	json_open(&json, "locks", '[');
+	json_open(&json, "named", '[');
 	for (unsigned i = 0; i < look->locks; i++)
 		put_lock(&json, &look->lock[i]);
 	json_close(&json, ']');
+	put_list(&json, list);
 	json_close(&json, '}');
 	json_end(&json);
 }

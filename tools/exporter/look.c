@@ -64,6 +64,11 @@ void looker_close(struct looker *l)
 	free(l);
 }
 
+redlock_client *looker_client(const struct looker *l)
+{
+	return l->client;
+}
+
 /* ---- votes ---- */
 
 static void take_votes(struct looker *l, struct look *look)

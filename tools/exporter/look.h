@@ -65,6 +65,9 @@ struct looker *looker_open(const struct redlock_options *options, const char *co
                            char *why, size_t size);
 void looker_close(struct looker *looker);
 
+/* The client that takes the looks, for questions of other threads. */
+redlock_client *looker_client(const struct looker *looker);
+
 /* Takes a look, in a second at most. False: the client cannot be used, e.g. without descriptors. */
 bool looker_look(struct looker *looker, struct look *ret);
 

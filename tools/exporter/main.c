@@ -13,16 +13,20 @@
 
 #define LISTEN "127.0.0.1:9037"
 
+enum { EVERY_MOST_MS = 24 * 60 * 60 * 1000 };
+
 struct arguments {
 	const char *listen, *cluster, *config;
 	char *urls; /* a comma list; NULL: those of the configuration */
 	const char *locks[LOOK_LOCKS_MOST];
 	unsigned lock_count;
+	uint64_t every_ms; /* between lists of all locks; 0: none */
 };
 
 static const char usage[] =
     "Usage: redlock-exporter [--listen ADDRESS:PORT] [-r URL...] [-C CLUSTER] [--config FILE] [--lock "
     "NAME...]\n"
+    "                        [--every TIME]\n"
     "Serves /metrics, /healthz, /locks.json and a page for people on " LISTEN ".\n"
     "The nodes are those of redlock(1): /etc/redlock/redlock.conf, REDLOCK_URLS. See redlock-exporter(1).\n";
 
@@ -60,6 +64,13 @@ static int add_lock(struct arguments *a, const char *name)
 	return 0;
 }
 
+static int set_every(struct arguments *a, const char *text)
+{
+	char why[256] = "";
+	int error = redlock_duration_parse(text, 0, EVERY_MOST_MS, why, sizeof why, &a->every_ms);
+	return error == 0 ? 0 : complain(EXIT_USAGE, why);
+}
+
 static int take_option(struct arguments *a, int option)
 {
 	switch (option) {
@@ -76,6 +87,8 @@ static int take_option(struct arguments *a, int option)
 		return 0;
 	case 'n':
 		return add_lock(a, optarg);
+	case 'e':
+		return set_every(a, optarg);
 	default:
 		return EXIT_USAGE;
 	}
@@ -85,10 +98,15 @@ static int take_option(struct arguments *a, int option)
 static int read_arguments(struct arguments *a, int argc, char **argv)
 {
 	static const struct option options[] = {
-	    {"listen", required_argument, NULL, 'l'},  {"url", required_argument, NULL, 'r'},
-	    {"cluster", required_argument, NULL, 'C'}, {"config", required_argument, NULL, 'c'},
-	    {"lock", required_argument, NULL, 'n'},    {"help", no_argument, NULL, 'h'},
-	    {"version", no_argument, NULL, 'V'},       {0},
+	    {"listen", required_argument, NULL, 'l'},
+	    {"url", required_argument, NULL, 'r'},
+	    {"cluster", required_argument, NULL, 'C'},
+	    {"config", required_argument, NULL, 'c'},
+	    {"lock", required_argument, NULL, 'n'},
+	    {"every", required_argument, NULL, 'e'},
+	    {"help", no_argument, NULL, 'h'},
+	    {"version", no_argument, NULL, 'V'},
+	    {0},
 	};
 	int option, code = 0;
 	while (code == 0 && (option = getopt_long(argc, argv, "r:C:h", options, NULL)) != -1) {
@@ -129,7 +147,11 @@ static int serve(const struct arguments *a, const struct redlock_options *o, cha
 	struct looker *looker = looker_open(o, a->locks, a->lock_count, why, size);
 	if (looker == NULL)
 		return complain(EXIT_CONFIG, why);
-	struct watch *watch = watch_start(looker);
+	struct list *list = NULL;
+	if (a->every_ms > 0)
+		list = list_start(looker_client(looker), o->prefix, a->every_ms);
+	bool ok = list != NULL || a->every_ms == 0;
+	struct watch *watch = ok ? watch_start(looker, list) : NULL;
 	struct MHD_Daemon *daemon = watch != NULL ? http_start(a->listen, watch, why, size) : NULL;
 	if (watch == NULL)
 		code = complain(EXIT_INTERNAL, "out of memory, or no thread can be made");
@@ -139,13 +161,14 @@ static int serve(const struct arguments *a, const struct redlock_options *o, cha
 		sigwait(&ends, &signal_number);
 	http_stop(daemon);
 	watch_stop(watch);
+	list_stop(list);
 	looker_close(looker);
 	return code;
 }
 
 int main(int argc, char **argv)
 {
-	struct arguments a = {.listen = LISTEN};
+	struct arguments a = {.listen = LISTEN, .every_ms = LIST_EVERY_MS};
 	struct redlock_options o;
 	char why[512] = "";
 	int code = read_arguments(&a, argc, argv);

@@ -206,10 +206,36 @@ static void put_infos(FILE *out, const struct look *look)
 	}
 }
 
-void show_metrics(FILE *out, const struct look *look)
+static void put_counts(FILE *out, const char *name, const char *help, const char *label,
+                       const char *const *words, const size_t *numbers, int count)
+{
+	put_head(out, name, "gauge", help);
+	for (int i = 0; i < count; i++)
+		fprintf(out, "%s{%s=\"%s\"} %zu\n", name, label, words[i], numbers[i]);
+}
+
+/* Totals of all locks: a number of locks that nobody knows has no series. */
+static void put_list(FILE *out, const struct list_view *list)
+{
+	put_single(out, "redlock_list_known", "Whether a quorum of nodes told its locks.", list->known);
+	if (list->at_s == 0 || !list->known)
+		return;
+	put_single(out, "redlock_list_complete", "Whether there were not too many locks to list them all.",
+	           list->complete);
+	put_single(out, "redlock_list_duration_seconds", "How long the list of all locks took.", list->took_s);
+	put_single(out, "redlock_list_timestamp_seconds", "When all locks were listed.", (double)list->at_s);
+	put_counts(out, "redlock_locks", "Locks by kind, held ones and odd ones.", "kind", list_kind_words,
+	           list->kind, LIST_KINDS);
+	put_counts(out, "redlock_odd_locks", "Locks and remains of locks that are odd.", "why", ls_odd_words,
+	           list->odd, LS_ODDS);
+	put_single(out, "redlock_locks_waiting", "Clients in the queues of all locks.", (double)list->waiting);
+}
+
+void show_metrics(FILE *out, const struct look *look, const struct list_view *list)
 {
 	put_set(out, look);
 	put_infos(out, look);
+	put_list(out, list);
 	for (size_t s = 0; s < sizeof node_series / sizeof node_series[0]; s++) {
 		put_head(out, node_series[s].name, node_series[s].type, node_series[s].help);
 		for (unsigned i = 0; i < look->count; i++) {

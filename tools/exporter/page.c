@@ -20,12 +20,21 @@ static const char head[] =
     "section{display:grid;grid-template-columns:repeat(auto-fill,minmax(min(100%,20rem),1fr));gap:0 .7rem}"
     "b,span{overflow-wrap:anywhere}svg{width:100%;height:40px;display:block;background:#f4f4f4;margin-top:."
     "3rem}"
+    "table{border-collapse:collapse;width:100%;margin:.5rem 0;font-size:14px}"
+    "th{text-align:left;font-weight:600;color:#666}th,td{padding:.25rem .8rem .25rem 0;vertical-align:top;"
+    "border-bottom:1px solid #ddd;overflow-wrap:anywhere}.n{text-align:right;white-space:nowrap;"
+    "overflow-wrap:normal}"
+    "@media(min-width:44.01rem){td:nth-child(2),td:last-child{white-space:nowrap}td:nth-child(3){min-width:"
+    "13rem}}"
+    "@media(max-width:44rem){thead{display:none}tr{display:block;border-bottom:1px solid #ccc;padding:.4rem "
+    "0}"
+    "td{display:inline-block;border:0;padding:0 .8rem 0 0}td.n{text-align:left}td:first-child{display:block;"
+    "font-weight:600}td:empty{display:none}td[data-t]::before{content:attr(data-t) ' ';color:#666}}"
     "</style></head><body>\n";
 
 /* ---- text ---- */
 
-/* Text of others: what is not seen becomes \xNN, and what HTML reads becomes an entity. */
-static void put_text(FILE *out, const char *text)
+void page_text(FILE *out, const char *text)
 {
 	static const struct {
 		char byte;
@@ -109,13 +118,25 @@ static bool never(const struct moment *m, unsigned index)
 	return false;
 }
 
+static float all_locks(const struct moment *m, unsigned index)
+{
+	(void)index;
+	return m->locks;
+}
+
+static float all_waiters(const struct moment *m, unsigned index)
+{
+	(void)index;
+	return m->waiters;
+}
+
 /* ---- parts ---- */
 
 static void put_node(FILE *out, const struct look *look, const struct moment *history, unsigned i)
 {
 	const struct look_node *n = &look->node[i];
 	fprintf(out, "<article><b>%u ", i + 1);
-	put_text(out, n->address);
+	page_text(out, n->address);
 	fprintf(out, "</b><br><span class=\"%s\">", n->up ? "ok" : "bad");
 	fputs(n->up ? "up" : redlock_vote_text(n->vote), out);
 	fputs("</span>", out);
@@ -124,7 +145,7 @@ static void put_node(FILE *out, const struct look *look, const struct moment *hi
 	if (n->answered)
 		fprintf(out, ", clock %+.0f ms", n->ahead_s * 1000);
 	if (n->version[0] != '\0')
-		fputs(", ", out), put_text(out, n->version);
+		fputs(", ", out), page_text(out, n->version);
 	if (n->guarded)
 		fputs(", guarded", out);
 	if (n->quarantined)
@@ -137,20 +158,22 @@ static void put_node(FILE *out, const struct look *look, const struct moment *hi
 
 static void put_holder(FILE *out, const struct look_lock *l)
 {
+	char seen[32], left[32];
 	fputs("<span class=\"ok\">held</span> by ", out);
-	put_text(out, l->owner[0] != '\0' ? l->owner : l->kind);
-	fprintf(out, " on %u nodes, seen for %.0f s, ", l->votes, l->since_s);
+	page_text(out, l->owner[0] != '\0' ? l->owner : l->kind);
+	fprintf(out, " on %u nodes, seen for %s, ", l->votes,
+	        ls_time_text((uint64_t)(l->since_s * 1000), seen, sizeof seen));
 	if (l->remaining_s < 0)
 		fputs("<span class=\"bad\">no expiry</span>", out);
 	else
-		fprintf(out, "%.1f s left", l->remaining_s);
+		fprintf(out, "%s left", ls_time_text((uint64_t)(l->remaining_s * 1000), left, sizeof left));
 }
 
 static void put_lock(FILE *out, const struct look *look, const struct moment *history, unsigned i)
 {
 	const struct look_lock *l = &look->lock[i];
 	fputs("<article><b>", out);
-	put_text(out, l->name);
+	page_text(out, l->name);
 	fputs("</b><br>", out);
 	if (l->held)
 		put_holder(out, l);
@@ -168,7 +191,29 @@ static void put_lock(FILE *out, const struct look *look, const struct moment *hi
 	fputs("</article>\n", out);
 }
 
-void show_page(FILE *out, const struct look *look, const struct moment history[HISTORY_COUNT])
+static void put_named(FILE *out, const struct look *look, const struct moment *history)
+{
+	if (look->locks == 0)
+		return;
+	fputs("<h2>Named by --lock</h2>\n<section>\n", out);
+	for (unsigned i = 0; i < look->locks; i++)
+		put_lock(out, look, history, i);
+	fputs("</section>\n", out);
+}
+
+static void put_totals(FILE *out, const struct list_view *list, const struct moment *history)
+{
+	if (list->at_s == 0)
+		return;
+	fprintf(out, "<section><article><b>%zu locks</b>", list->locks);
+	put_plot(out, &(struct plot){history, 0, all_locks, never, "locks"});
+	fprintf(out, "</article>\n<article><b>%" PRIu64 " waiting</b>", list->waiting);
+	put_plot(out, &(struct plot){history, 0, all_waiters, never, "waiting"});
+	fputs("</article></section>\n", out);
+}
+
+void show_page(FILE *out, const struct look *look, const struct moment history[HISTORY_COUNT],
+               const struct list_view *list)
 {
 	bool reachable = look->up >= look->quorum;
 	fputs(head, out);
@@ -178,14 +223,13 @@ void show_page(FILE *out, const struct look *look, const struct moment history[H
 	fputs("<h2>Nodes</h2><section>\n", out);
 	for (unsigned i = 0; i < look->count; i++)
 		put_node(out, look, history, i);
-	fputs("</section>\n<h2>Locks</h2>\n", out);
-	if (look->locks == 0)
-		fputs("<p class=\"dim\">Locks that are named by --lock are shown here.</p>\n", out);
-	fputs("<section>\n", out);
-	for (unsigned i = 0; i < look->locks; i++)
-		put_lock(out, look, history, i);
+	fputs("</section>\n", out);
+	put_named(out, look, history);
+	fputs("<h2>All locks</h2>\n", out);
+	put_totals(out, list, history);
+	page_list(out, list);
 	fprintf(out,
-	        "</section>\n<p class=\"dim\">Looked at the nodes in %.0f ms. <a href=\"metrics\">metrics</a> "
+	        "<p class=\"dim\">Looked at the nodes in %.0f ms. <a href=\"metrics\">metrics</a> "
 	        "<a href=\"locks.json\">locks.json</a></p></body></html>\n",
 	        look->took_s * 1000);
 }

@@ -9,12 +9,18 @@
 #include "watch.h"
 
 /* /metrics: Prometheus' text format 0.0.4. */
-void show_metrics(FILE *out, const struct look *look);
+void show_metrics(FILE *out, const struct look *look, const struct list_view *list);
 
-/* /locks.json: one object. */
-void show_json(FILE *out, const struct look *look);
+/* /locks.json: one object. A row of the list is as in `redlock ls --json`, without the holder's text. */
+void show_json(FILE *out, const struct look *look, const struct list_view *list);
 
 /* /: a page for people. */
-void show_page(FILE *out, const struct look *look, const struct moment history[HISTORY_COUNT]);
+void show_page(FILE *out, const struct look *look, const struct moment history[HISTORY_COUNT],
+               const struct list_view *list);
+
+/* Parts of the page: text of others, in which what is not seen becomes \xNN, and what HTML reads an entity;
+ * and the table of all locks. */
+void page_text(FILE *out, const char *text);
+void page_list(FILE *out, const struct list_view *list);
 
 #endif

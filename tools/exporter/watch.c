@@ -13,8 +13,9 @@ struct watch {
 	pthread_mutex_t mutex;
 	pthread_cond_t wanted, taken;
 	struct looker *looker; /* of the thread alone */
-	bool stop, wants;      /* under the mutex, as all that follows */
-	uint64_t number;       /* of looks so far */
+	struct list *list;
+	bool stop, wants; /* under the mutex, as all that follows */
+	uint64_t number;  /* of looks so far */
 	struct look last;
 	struct moment history[HISTORY_COUNT];
 	unsigned next; /* of the history: where the next moment goes */
@@ -51,6 +52,10 @@ static void remember(struct watch *w)
 		m->held |= (uint64_t)l->lock[i].held << i;
 		m->waiting[i] = (int16_t)(l->lock[i].waiting < INT16_MAX ? l->lock[i].waiting : INT16_MAX);
 	}
+	const struct list_view *view = list_enter(w->list);
+	m->locks = view->known ? (float)view->locks : -1;
+	m->waiters = view->known ? (float)view->waiting : -1;
+	list_leave(w->list);
 	w->next = (w->next + 1) % HISTORY_COUNT;
 }
 
@@ -101,12 +106,13 @@ static bool init(struct watch *w)
 	return ok && pthread_cond_init(&w->taken, &monotonic) == 0;
 }
 
-struct watch *watch_start(struct looker *looker)
+struct watch *watch_start(struct looker *looker, struct list *list)
 {
 	struct watch *w = calloc(1, sizeof *w);
 	if (w == NULL)
 		return NULL;
 	w->looker = looker;
+	w->list = list;
 	if (!init(w) || pthread_create(&w->thread, NULL, run, w) != 0) {
 		free(w);
 		return NULL;
@@ -143,6 +149,11 @@ void watch_look(struct watch *w, struct look *ret)
 		wait_until(&w->taken, &w->mutex, until);
 	*ret = w->last;
 	pthread_mutex_unlock(&w->mutex);
+}
+
+struct list *watch_list(const struct watch *w)
+{
+	return w->list;
 }
 
 void watch_history(struct watch *w, struct moment ret[HISTORY_COUNT])

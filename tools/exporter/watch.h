@@ -7,6 +7,7 @@
 #ifndef REDLOCK_EXPORTER_WATCH_H
 #define REDLOCK_EXPORTER_WATCH_H
 
+#include "list.h"
 #include "look.h"
 
 enum { WATCH_PATIENCE_MS = 900, HISTORY_STEP_S = 10, HISTORY_COUNT = 360, STALE_S = 60 };
@@ -18,16 +19,21 @@ struct moment {
 	float round_trip_ms[REDLOCK_MAX_NODES];
 	int16_t waiting[LOOK_LOCKS_MOST]; /* -1: unknown */
 	uint64_t held;                    /* bit per lock */
+	float locks, waiters;             /* of the list; -1: unknown */
 };
 
 struct watch;
 
-/* Starts the thread; the first look has been taken when this returns. NULL: no memory, no thread. */
-struct watch *watch_start(struct looker *looker);
+/* Starts the thread; the first look has been taken when this returns. `list` NULL: there is none. NULL: no
+ * memory, no thread. */
+struct watch *watch_start(struct looker *looker, struct list *list);
 void watch_stop(struct watch *watch);
 
 /* Copies the last look, after a fresh one if that comes in time. */
 void watch_look(struct watch *watch, struct look *ret);
+
+/* The list that it was started with. */
+struct list *watch_list(const struct watch *watch);
 
 /* Copies the history, the oldest first. */
 void watch_history(struct watch *watch, struct moment ret[HISTORY_COUNT]);

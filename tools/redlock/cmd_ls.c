@@ -5,6 +5,7 @@
 
 #include "clock.h"
 #include "cmd.h"
+#include "guard_view.h"
 #include "live.h"
 #include "ls/ls.h"
 #include "message.h"
@@ -34,7 +35,7 @@ static void show_progress(const struct ls_nodes *nodes, uint64_t keys)
 {
 	enum { AFTER_NS = 1000000000 };
 	char line[160];
-	const struct settings *settings = nodes->session->settings;
+	const struct settings *settings = nodes->program->session->settings;
 	if (settings->follow || clock_ns() - nodes->pace.begin_ns < AFTER_NS || !live_works(settings))
 		return;
 	uint64_t percent = nodes->keys > keys ? keys * 100 / nodes->keys : 100;
@@ -44,51 +45,42 @@ static void show_progress(const struct ls_nodes *nodes, uint64_t keys)
 	live_show(line);
 }
 
-/* Side keys of the name tell of its slots as well. */
-static bool share_sides(struct ls_names *names)
+/* Whether the guard applies shows when the client has seen the records itself: so it asks about a name. */
+static uint64_t find_forgetful(struct ls_nodes *nodes, const struct guard_record *records,
+                               uint64_t *ret_left_ms)
 {
-	bool ok = true;
-	for (size_t i = 0; i < names->count && ok; i++) {
-		struct ls_name *slot = names->list[i];
-		if (slot->slot == 0)
-			continue;
-		struct ls_name *name = ls_names_add(names, slot->text, strlen(slot->text), 0);
-		ok = name != NULL;
-		slot->sides |= ok ? name->sides : 0;
-	}
-	return ok;
+	struct session *session = nodes->program->session;
+	redlock_lock *lock = NULL;
+	bool any = session->remembered;
+	for (unsigned i = 0; i < nodes->report.nodes; i++)
+		any |= guard_record_is_of_a_set(&records[i]);
+	if (!any || session_lock(session, "redlock-ls", NULL, &lock) != EXIT_OK)
+		return 0;
+	(void)session_run(session, lock, REDLOCK_OP_QUERY);
+	redlock_lock_free(lock);
+	return guard_view_forgetful(session, records, ret_left_ms);
 }
 
-/* A name whose slot 0 is free is no remainder while another slot of it is held. Rows are in the order of
- * names, slots of a name after it. */
-static void drop_beside_slots(struct ls_rows *rows)
+static void conclude(struct ls_nodes *nodes)
 {
-	size_t kept = 0;
-	for (size_t i = 0; i < rows->count; i++) {
-		bool is_beside = ls_row_is_remainder(&rows->list[i]) && i + 1 < rows->count &&
-		                 strcmp(rows->list[i].name, rows->list[i + 1].name) == 0;
-		if (is_beside)
-			ls_row_clear(&rows->list[i]);
-		else
-			rows->list[kept++] = rows->list[i];
-	}
-	rows->count = kept;
+	struct report *report = &nodes->report;
+	for (unsigned i = 0; i < report->nodes; i++)
+		if ((nodes->scanned >> i & 1) != 0 && !report->node[i].detail[0])
+			report->node[i].vote.code = REDLOCK_VOTE_YES;
+	report_conclude(report, 0);
+	if (report->answered < report->quorum)
+		report_conclude(report, REDLOCK_E_NOQUORUM);
+	for (unsigned i = 0; i < report->nodes && report->outcome.code == EXIT_REFUSED; i++)
+		if (report->node[i].vote.code == REDLOCK_VOTE_NOPERM)
+			report->outcome.hint =
+			    "give the user the rights of `redlock help acl`, and +scan for `redlock ls`";
 }
 
 bool ls_read(struct ls_nodes *nodes, const struct ls_scope *scope, struct ls_rows *rows)
 {
-	struct ls_names names = {0};
-	bool ok = ls_nodes_begin(nodes) && ls_scan(nodes, scope, &names, show_progress);
-	if (ok && !share_sides(&names)) {
-		nodes->error = REDLOCK_E_NOMEM;
-		ok = false;
-	}
-	ok = ok && ls_look_at_names(nodes, &names, strlen(scope->prefix), rows);
+	bool ok = ls_gather(nodes, scope, rows);
 	live_erase();
-	ls_names_free(&names);
-	ls_nodes_conclude(nodes);
-	ls_sort(rows, 0);
-	drop_beside_slots(rows);
+	conclude(nodes);
 	return ok;
 }
 
@@ -96,7 +88,7 @@ bool ls_is_wanted(const struct ls_row *row, const struct settings *settings)
 {
 	if (settings->orphans)
 		return ls_row_is_remainder(row);
-	return settings->odd ? row->odd != 0 : row->odd != 0 || !ls_row_is_remainder(row);
+	return settings->odd ? row->odd != 0 : ls_row_is_of_interest(row);
 }
 
 /* ---- showing ---- */
@@ -130,7 +122,7 @@ static void say_missing(const struct report *report, const struct settings *sett
 
 static int list_once(struct ls_nodes *nodes, const struct ls_scope *scope)
 {
-	const struct settings *settings = nodes->session->settings;
+	const struct settings *settings = nodes->program->session->settings;
 	struct ls_rows rows = {0};
 	bool ok = ls_read(nodes, scope, &rows);
 	if (ok)
@@ -158,7 +150,13 @@ static int run(const struct settings *given, int argc, char **argv)
 	const struct ls_scope scope = {.prefix = settings.prefix != NULL ? settings.prefix : "",
 	                               .pattern = argc > 0 ? argv[0] : NULL};
 	int code = session_open(&session, &settings);
-	int error = code == EXIT_OK ? ls_nodes_open(&nodes, &session) : 0;
+	const struct ls_program program = {.share = (unsigned)settings.share,
+	                                   .timeout_ms = session.node_timeout_ms,
+	                                   .stopped = signals_caught,
+	                                   .progress = show_progress,
+	                                   .forgetful = find_forgetful,
+	                                   .session = &session};
+	int error = code == EXIT_OK ? ls_nodes_open(&nodes, session.client, &program) : 0;
 	if (error < 0) {
 		complain("ls: %s", redlock_strerror(error));
 		code = EXIT_INTERNAL;

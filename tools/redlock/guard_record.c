@@ -37,6 +37,20 @@ bool guard_record_is_of_a_set(const struct guard_record *r)
 	return r->state == GUARD_ADMITTED_ || r->state == GUARD_QUARANTINE_ || r->state == GUARD_OVER_;
 }
 
+uint64_t guard_record_forgetful(const struct guard_record *records, unsigned count, uint64_t *ret_left_ms)
+{
+	uint64_t nodes = 0;
+	*ret_left_ms = 0;
+	for (unsigned i = 0; i < count; i++) {
+		const struct guard_record *r = &records[i];
+		if (r->state != GUARD_QUARANTINE_ && r->state != GUARD_BLANK_)
+			continue;
+		nodes |= UINT64_C(1) << i;
+		*ret_left_ms = r->left_ms > *ret_left_ms ? r->left_ms : *ret_left_ms;
+	}
+	return nodes;
+}
+
 /* ---- damage ---- */
 
 enum { ID_DIGITS = 16, STEP_DIGITS = 15 };

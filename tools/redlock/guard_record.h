@@ -95,6 +95,10 @@ const char *guard_record_founding(const struct guard_record *record);
 /* Whether the node votes, or will vote after its quarantine. */
 bool guard_record_is_of_a_set(const struct guard_record *record);
 
+/* The mask of nodes that may have forgotten a lock if the set is guarded, and the time until the last of them
+ * votes again. */
+uint64_t guard_record_forgetful(const struct guard_record *records, unsigned count, uint64_t *ret_left_ms);
+
 /* The field of a record of a set that somebody has damaged: it is not of its form, or the configuration is
  * not the one that the record's own pass is for. NULL: none, or it is no record of a set. */
 const char *guard_record_damage(const struct guard_record *record);

@@ -85,16 +85,8 @@ uint64_t guard_view_forgetful(const struct session *session, const struct guard_
 {
 	struct guard_view guard;
 	unsigned count = redlock_node_count(session->client);
-	uint64_t nodes = 0, left_ms = 0;
+	uint64_t nodes = guard_record_forgetful(records, count, ret_left_ms);
 	guard_view_look(&guard, session, records, count, redlock_quorum(session->client));
-	for (unsigned i = 0; i < count; i++) {
-		const struct guard_record *r = &records[i];
-		if (r->state != GUARD_QUARANTINE_ && r->state != GUARD_BLANK_)
-			continue;
-		nodes |= UINT64_C(1) << i;
-		left_ms = r->left_ms > left_ms ? r->left_ms : left_ms;
-	}
-	*ret_left_ms = left_ms;
 	bool applies = guard.setting != REDLOCK_GUARD_OFF && (guard.applies || guard_view_is_remembered(&guard));
 	return applies ? nodes : 0;
 }

@@ -70,27 +70,6 @@ void standing_conclude(struct standing *standing)
 	standing->state = judge(standing);
 }
 
-void standing_read(struct standing *standing, const struct session *session, const redlock_lock *lock)
-{
-	memset(standing, 0, sizeof *standing);
-	standing->nodes = redlock_node_count(session->client);
-	standing->quorum = redlock_quorum(session->client);
-	for (unsigned i = 0; i < standing->nodes; i++) {
-		standing->finding[i].size = sizeof standing->finding[i];
-		(void)!redlock_lock_finding(lock, i, &standing->finding[i]); /* else it stays unknown */
-	}
-	standing_conclude(standing);
-}
-
-void standing_ask(struct standing *standing, struct session *session, redlock_lock *lock)
-{
-	standing_read(standing, session, lock);
-	if (standing->known >= standing->quorum)
-		return;
-	(void)session_run(session, lock, REDLOCK_OP_QUERY); /* the findings tell what became of it */
-	standing_read(standing, session, lock);
-}
-
 void standing_doubt(struct standing *standing, uint64_t nodes, uint64_t left_ms)
 {
 	for (unsigned i = 0; i < standing->nodes; i++)

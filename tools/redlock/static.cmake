@@ -6,7 +6,7 @@ string(TOUPPER ${REDLOCK_STATIC_COMMAND} REDLOCK_STATIC_COMMAND)
 find_library(HIREDIS_ARCHIVE libhiredis.a PATHS ${HIREDIS_LIBRARY_DIRS} REQUIRED)
 
 # The table of OpenSSL comes before that of libredlock.a, which loads the library.
-add_executable(redlock-static ${sources} static_names.c ${PROJECT_SOURCE_DIR}/src/net/openssl.c $<TARGET_OBJECTS:run_rules>)
+add_executable(redlock-static ${sources} static_names.c ${PROJECT_SOURCE_DIR}/src/net/openssl.c $<TARGET_OBJECTS:run_rules> $<TARGET_OBJECTS:ls_engine>)
 target_include_directories(redlock-static PRIVATE ${PROJECT_BINARY_DIR}/generated/tools)
 target_include_directories(redlock-static PRIVATE ${PROJECT_SOURCE_DIR}/include)
 set_source_files_properties(${PROJECT_SOURCE_DIR}/src/net/openssl.c PROPERTIES

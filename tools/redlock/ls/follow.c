@@ -76,7 +76,6 @@ static void compare(struct follow *follow, struct ls_rows *after, bool live)
 {
 	const struct ls_rows *before = &follow->before;
 	size_t b = 0, a = 0;
-	uint64_t now_ns = clock_ns();
 	while (b < before->count || a < after->count) {
 		const struct ls_row *was = b < before->count ? &before->list[b] : NULL;
 		struct ls_row *is = a < after->count ? &after->list[a] : NULL;
@@ -87,11 +86,6 @@ static void compare(struct follow *follow, struct ls_rows *after, bool live)
 		if (change != NULL && ls_is_wanted(is != NULL ? is : was, follow->settings) &&
 		    (follow->round > 0 || !live))
 			tell(follow, change, is != NULL ? is : was, live);
-		if (is != NULL) {
-			is->seen_ns = was != NULL && was->identity == is->identity ? was->seen_ns : now_ns;
-			if (!is->held_is_exact && !ls_row_is_remainder(is))
-				is->held_ms = (now_ns - is->seen_ns) / 1000000;
-		}
 		b += order <= 0;
 		a += order >= 0;
 	}
@@ -105,7 +99,7 @@ static void redraw(struct follow *follow, const struct ls_rows *rows)
 	const struct report *report = &follow->nodes->report;
 	size_t width, lines, odd = 0, shown = follow->told < NEWS ? follow->told : NEWS;
 	char stamp[STAMP];
-	struct ls_rows wanted = {calloc(rows->count + 1, sizeof *rows->list), 0, 0};
+	struct ls_rows wanted = {.list = calloc(rows->count + 1, sizeof *rows->list)};
 	if (wanted.list == NULL)
 		return;
 	for (size_t i = 0; i < rows->count; i++) {
@@ -161,6 +155,7 @@ static bool show_round(struct follow *follow, const struct ls_scope *scope)
 	/* Too few nodes say nothing about the locks: what was known stays. */
 	if (follow->nodes->report.result == 0) {
 		compare(follow, &rows, live);
+		ls_rows_carry(&follow->before, &rows);
 		struct ls_rows old = follow->before;
 		follow->before = rows;
 		ls_rows_free(&old);
@@ -182,7 +177,7 @@ int ls_follow(struct ls_nodes *nodes, const struct ls_scope *scope)
 	if (!ok)
 		nodes->error = REDLOCK_E_NOMEM;
 	else
-		*follow = (struct follow){.nodes = nodes, .settings = nodes->session->settings};
+		*follow = (struct follow){.nodes = nodes, .settings = nodes->program->session->settings};
 	while (ok) {
 		uint64_t begin_ns = clock_ns();
 		ok = show_round(follow, scope) && wait_for_round(follow, begin_ns);

@@ -43,34 +43,40 @@ static void json_sides(struct json *json, const struct ls_row *row)
 	json_close(json, ']');
 }
 
+void ls_json_members(struct json *json, const struct ls_row *row, bool tells_holder)
+{
+	json_bytes(json, "name", row->name, strlen(row->name));
+	json_text(json, "kind", row->kind);
+	json_text(json, "state", standing_name(row->state));
+	json_number_or_null(json, "slot", row->slots > 0, row->slot);
+	json_number_or_null(json, "slots", row->slots > 0, row->slots);
+	if (tells_holder)
+		json_text_or_null(json, "holder", row->holder);
+	json_text_or_null(json, "owner", row->owner);
+	json_number_or_null(json, "held_ms", row->held_ms > 0, (int64_t)row->held_ms);
+	json_bool(json, "held_is_exact", row->held_is_exact);
+	json_number(json, "votes", row->votes);
+	json_number(json, "answered", row->known);
+	json_number(json, "nodes", row->nodes);
+	json_number(json, "quorum", row->quorum);
+	json_number(json, "pttl_ms", row->pttl_ms);
+	json_number(json, "waiting", (int64_t)row->waiting);
+	json_number_or_null(json, "fence", row->fence > 0, (int64_t)row->fence);
+	json_open(json, "odd", '[');
+	for (int i = 0; i < LS_ODDS; i++)
+		if (row->odd >> i & 1)
+			json_text(json, NULL, ls_odd_words[i]);
+	json_close(json, ']');
+	json_sides(json, row);
+}
+
 void ls_json(const struct ls_row *row, const char *change)
 {
 	struct json json;
 	json_init(&json, stdout);
 	json_open(&json, NULL, '{');
 	json_change(&json, change);
-	json_bytes(&json, "name", row->name, strlen(row->name));
-	json_text(&json, "kind", row->kind);
-	json_text(&json, "state", standing_name(row->state));
-	json_number_or_null(&json, "slot", row->slots > 0, row->slot);
-	json_number_or_null(&json, "slots", row->slots > 0, row->slots);
-	json_text_or_null(&json, "holder", row->holder);
-	json_text_or_null(&json, "owner", row->owner);
-	json_number_or_null(&json, "held_ms", row->held_ms > 0, (int64_t)row->held_ms);
-	json_bool(&json, "held_is_exact", row->held_is_exact);
-	json_number(&json, "votes", row->votes);
-	json_number(&json, "answered", row->known);
-	json_number(&json, "nodes", row->nodes);
-	json_number(&json, "quorum", row->quorum);
-	json_number(&json, "pttl_ms", row->pttl_ms);
-	json_number(&json, "waiting", (int64_t)row->waiting);
-	json_number_or_null(&json, "fence", row->fence > 0, (int64_t)row->fence);
-	json_open(&json, "odd", '[');
-	for (int i = 0; i < LS_ODDS; i++)
-		if (row->odd >> i & 1)
-			json_text(&json, NULL, ls_odd_words[i]);
-	json_close(&json, ']');
-	json_sides(&json, row);
+	ls_json_members(&json, row, true);
 	json_close(&json, '}');
 	json_end(&json);
 }

@@ -6,12 +6,17 @@
  *     pace.c     the part of a server's time that the command may take
  *     nodes.c    questions to the nodes that answer, and why others do not
  *     scan.c     finds names: SCAN on all nodes at once
+ *     gather.c   all of it: a scan, a look, and rows in the order of their names
  *     look.c     asks for the keys of each name, some names at a time
  *     row.c      what these keys mean together: a row of the table
  *     sort.c     the order of rows
+ *     text.c     values of a row as text
  *     table.c    rows as text, in the width of the terminal
  *     json.c     rows for programs
  *     follow.c   rows again and again, and what has changed
+ *
+ * All but table.c and follow.c are an engine that redlock-exporter has, too: it prints nothing, and knows
+ * neither the command's options nor its signals. struct ls_program is its seam.
  */
 #ifndef REDLOCK_TOOL_LS_H
 #define REDLOCK_TOOL_LS_H
@@ -83,8 +88,26 @@ void ls_pace_note(struct ls_pace *pace, const struct redlock_question *before,
 /* When the next question may be asked. */
 uint64_t ls_pace_due_ns(const struct ls_pace *pace);
 
+struct guard_record;
+struct ls_nodes;
+
+/* The program that the engine works for. */
+struct ls_program {
+	unsigned share; /* percent of a server's time, at most */
+	uint64_t timeout_ms;
+	/* Not 0: the work is to end. Asked every 50 ms at least, while no question is under way. */
+	int (*stopped)(void);
+	/* After each step of a scan, with the keys that were looked at on one node. */
+	void (*progress)(const struct ls_nodes *nodes, uint64_t keys);
+	/* The mask of nodes in quarantine, which may have forgotten a lock, and the time until the last of them
+	 * votes again. 0 where the guard does not apply. */
+	uint64_t (*forgetful)(struct ls_nodes *nodes, const struct guard_record *records, uint64_t *ret_left_ms);
+	struct session *session; /* of the command; NULL in another program */
+};
+
 struct ls_nodes {
-	struct session *session;
+	redlock_client *client;
+	const struct ls_program *program;
 	redlock_asker *asker;
 	struct report report;  /* which nodes answer, and why others do not */
 	uint64_t asked;        /* nodes that answer: a bit for each */
@@ -98,21 +121,19 @@ struct ls_nodes {
 };
 
 /* Returns 0 or a REDLOCK_E_ code. */
-int ls_nodes_open(struct ls_nodes *nodes, struct session *session);
+int ls_nodes_open(struct ls_nodes *nodes, redlock_client *client, const struct ls_program *program);
 /* Begins a round: finds out which nodes answer now. False: it cannot go on. */
 bool ls_nodes_begin(struct ls_nodes *nodes);
-/* The nodes that were read have answered: concludes whether they are enough. */
-void ls_nodes_conclude(struct ls_nodes *nodes);
 void ls_nodes_close(struct ls_nodes *nodes);
 
 /* Asks, and leaves out for the future nodes that do not answer. The answers stay until it is called again.
- * False: it cannot go on: memory or a signal. */
+ * False: it cannot go on: no memory, or the program has stopped. */
 bool ls_nodes_ask(struct ls_nodes *nodes, struct redlock_question *list, size_t count);
 
 /* A node refuses a question. Only the first reason is kept. */
 void ls_nodes_refused(struct ls_nodes *nodes, unsigned node, const struct redlock_question *question);
 
-/* Sleeps as long as the pace demands. False: a signal came. */
+/* Sleeps as long as the pace demands. False: the program has stopped. */
 bool ls_nodes_rest(const struct ls_nodes *nodes);
 
 /* ---- finding names ---- */
@@ -121,11 +142,10 @@ bool ls_nodes_rest(const struct ls_nodes *nodes);
 struct ls_scope {
 	const char *prefix;  /* "": a key counts if its value looks like a lock's */
 	const char *pattern; /* NULL: all names */
+	size_t most;         /* after so many names the search ends; 0: all are wanted */
 };
 
-/* Calls `progress` after each step, with the keys that were looked at on one node. */
-bool ls_scan(struct ls_nodes *nodes, const struct ls_scope *scope, struct ls_names *names,
-             void (*progress)(const struct ls_nodes *nodes, uint64_t keys));
+bool ls_scan(struct ls_nodes *nodes, const struct ls_scope *scope, struct ls_names *names);
 
 /* Whether a value, of which there are 41 bytes or all, looks like the token of a lock. */
 bool ls_is_token(const char *text, size_t length);
@@ -172,12 +192,13 @@ struct ls_row {
 	bool is_any_hash;   /* it looks like a token and like 160 bits of anything else */
 	unsigned odd;       /* bits of enum ls_odd */
 	struct ls_found_side side[LS_SIDES];
-	uint64_t seen_ns; /* `follow`: when this holder was first seen */
+	uint64_t seen_ns; /* when this holder was first seen, if rounds are compared */
 };
 
 struct ls_rows {
 	struct ls_row *list;
 	size_t count, room;
+	bool is_cut; /* the search has ended at the scope's limit */
 };
 
 /* The answers of all nodes about one name. */
@@ -201,8 +222,15 @@ bool ls_row_make(struct ls_row *row, struct ls_look *look, const struct ls_nodes
 bool ls_row_is_there(const struct ls_row *row);
 /* Whether nobody has the lock, and side keys of it are there. */
 bool ls_row_is_remainder(const struct ls_row *row);
+/* Whether a list without options shows it: remainders that are kept on purpose are left out. */
+bool ls_row_is_of_interest(const struct ls_row *row);
 void ls_row_clear(struct ls_row *row);
 void ls_rows_free(struct ls_rows *rows);
+
+/* One round: reads all locks, rows in the order of their names. False: it cannot go on. */
+bool ls_gather(struct ls_nodes *nodes, const struct ls_scope *scope, struct ls_rows *rows);
+/* Both in the order of names: a holder that was there before is held for so long at least. */
+void ls_rows_carry(const struct ls_rows *before, struct ls_rows *after);
 
 /* ---- showing ---- */
 
@@ -225,12 +253,16 @@ const char *ls_time_text(uint64_t ms, char *buffer, size_t size);
 /* "split,no-expiry"; "": nothing is odd. Returns `buffer`. */
 const char *ls_odd_text(const struct ls_row *row, char *buffer, size_t size);
 
-/* One object in a line. `change` NULL: none is told. */
+struct json;
+/* The members of a row. `tells_holder` false: without the text of a holder that has no label, which is a
+ * token or the value of a key. */
+void ls_json_members(struct json *json, const struct ls_row *row, bool tells_holder);
+/* One object in a line of stdout. `change` NULL: none is told. */
 void ls_json(const struct ls_row *row, const char *change);
 
 /* ---- rounds ---- */
 
-/* Reads all locks: rows in the order of their names. False: it cannot go on. */
+/* ls_gather(), and concludes whether the nodes that answered are enough. */
 bool ls_read(struct ls_nodes *nodes, const struct ls_scope *scope, struct ls_rows *rows);
 
 /* Whether the settings ask for this row. */

@@ -6,10 +6,8 @@
 #include <string.h>
 
 #include "../clock.h"
-#include "../exit_codes.h"
-#include "../guard_view.h"
+#include "../guard_record.h"
 #include "../printable.h"
-#include "../signals.h"
 #include "ls.h"
 
 /* Not less than this: a node that answers late is not one that hangs, and nobody holds a lock by it. */
@@ -71,7 +69,7 @@ static bool ask_all(struct ls_nodes *nodes, struct redlock_question *list, size_
 		ls_nodes_refused(nodes, list[i].node, &list[i]);
 		nodes->asked &= ~(UINT64_C(1) << list[i].node);
 	}
-	return nodes->error >= 0 && !signals_caught();
+	return nodes->error >= 0 && !nodes->program->stopped();
 }
 
 /* Between two questions for each node's time. */
@@ -103,11 +101,11 @@ bool ls_nodes_ask(struct ls_nodes *nodes, struct redlock_question *list, size_t 
 bool ls_nodes_rest(const struct ls_nodes *nodes)
 {
 	uint64_t due_ns = ls_pace_due_ns(&nodes->pace);
-	for (uint64_t now_ns = clock_ns(); now_ns < due_ns && !signals_caught(); now_ns = clock_ns()) {
+	for (uint64_t now_ns = clock_ns(); now_ns < due_ns && !nodes->program->stopped(); now_ns = clock_ns()) {
 		uint64_t left_ms = (due_ns - now_ns) / 1000000 + 1;
 		clock_sleep_ms(left_ms < 50 ? (unsigned)left_ms : 50);
 	}
-	return !signals_caught();
+	return !nodes->program->stopped();
 }
 
 /* Connects, and asks how many keys there are. */
@@ -128,66 +126,41 @@ static bool say_hello(struct ls_nodes *nodes)
 	return ok;
 }
 
-/* Whether the guard applies shows when the client has seen the records itself: so it asks about a name. */
+/* Which nodes may have forgotten locks: the program knows whether the guard applies to it. */
 static void look_at_records(struct ls_nodes *nodes)
 {
 	struct guard_record records[REDLOCK_MAX_NODES] = {0};
-	redlock_lock *lock = NULL;
 	unsigned count = nodes->report.nodes;
-	bool any = nodes->session->remembered;
-	bool ok = guard_record_read(nodes->asker, records, count, nodes->asked, nodes->timeout_ms) >= 0;
-	for (unsigned i = 0; ok && i < count; i++)
-		any |= guard_record_is_of_a_set(&records[i]);
-	if (ok && any && session_lock(nodes->session, "redlock-ls", NULL, &lock) == EXIT_OK) {
-		(void)session_run(nodes->session, lock, REDLOCK_OP_QUERY);
-		redlock_lock_free(lock);
-		nodes->forgetful = guard_view_forgetful(nodes->session, records, &nodes->forgetful_ms);
-	}
+	if (guard_record_read(nodes->asker, records, count, nodes->asked, nodes->timeout_ms) >= 0)
+		nodes->forgetful = nodes->program->forgetful(nodes, records, &nodes->forgetful_ms);
 	guard_record_free(records, count);
 }
 
-int ls_nodes_open(struct ls_nodes *nodes, struct session *session)
+int ls_nodes_open(struct ls_nodes *nodes, redlock_client *client, const struct ls_program *program)
 {
-	*nodes = (struct ls_nodes){.session = session, .timeout_ms = session->node_timeout_ms};
+	*nodes = (struct ls_nodes){.client = client, .program = program, .timeout_ms = program->timeout_ms};
 	if (nodes->timeout_ms < LEAST_TIMEOUT_MS)
 		nodes->timeout_ms = LEAST_TIMEOUT_MS;
-	return nodes->error = redlock_asker_open(session->client, &nodes->asker);
+	return nodes->error = redlock_asker_open(client, &nodes->asker);
 }
 
 bool ls_nodes_begin(struct ls_nodes *nodes)
 {
-	struct session *session = nodes->session;
 	struct report *report = &nodes->report;
-	*report = (struct report){.verb = "ls",
-	                          .nodes = redlock_node_count(session->client),
-	                          .quorum = redlock_quorum(session->client)};
+	*report = (struct report){
+	    .verb = "ls", .nodes = redlock_node_count(nodes->client), .quorum = redlock_quorum(nodes->client)};
 	nodes->asked = nodes->scanned = nodes->keys = nodes->forgetful = 0;
 	for (unsigned i = 0; i < report->nodes; i++) {
 		report->node[i].status.size = sizeof report->node[i].status;
-		if (redlock_node_status(session->client, i, &report->node[i].status) < 0)
+		if (redlock_node_status(nodes->client, i, &report->node[i].status) < 0)
 			report->node[i].status.address[0] = '?';
 		nodes->asked |= UINT64_C(1) << i;
 	}
-	ls_pace_begin(&nodes->pace, (double)session->settings->share / 100);
+	ls_pace_begin(&nodes->pace, (double)nodes->program->share / 100);
 	if (!say_hello(nodes))
 		return false;
 	look_at_records(nodes);
-	return !signals_caught();
-}
-
-void ls_nodes_conclude(struct ls_nodes *nodes)
-{
-	struct report *report = &nodes->report;
-	for (unsigned i = 0; i < report->nodes; i++)
-		if ((nodes->scanned >> i & 1) != 0 && !report->node[i].detail[0])
-			report->node[i].vote.code = REDLOCK_VOTE_YES;
-	report_conclude(report, 0);
-	if (report->answered < report->quorum)
-		report_conclude(report, REDLOCK_E_NOQUORUM);
-	for (unsigned i = 0; i < report->nodes && report->outcome.code == EXIT_REFUSED; i++)
-		if (report->node[i].vote.code == REDLOCK_VOTE_NOPERM)
-			report->outcome.hint =
-			    "give the user the rights of `redlock help acl`, and +scan for `redlock ls`";
+	return !nodes->program->stopped();
 }
 
 void ls_nodes_close(struct ls_nodes *nodes)

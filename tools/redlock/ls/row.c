@@ -221,6 +221,11 @@ bool ls_row_is_remainder(const struct ls_row *row)
 	return row->votes == 0;
 }
 
+bool ls_row_is_of_interest(const struct ls_row *row)
+{
+	return row->odd != 0 || !ls_row_is_remainder(row);
+}
+
 /* A slot that nobody holds has no keys of its own: those beside the name are told with the name. */
 bool ls_row_is_there(const struct ls_row *row)
 {

@@ -9,8 +9,6 @@
 #include <string.h>
 
 #include "../guard_record.h"
-#include "../message.h"
-#include "../signals.h"
 #include "ls.h"
 
 #define STEP "1000"
@@ -278,6 +276,11 @@ static bool any_runs(const struct scan *scan)
 	return any;
 }
 
+static bool is_full(const struct scan *scan)
+{
+	return scan->scope->most > 0 && scan->names->count >= scan->scope->most;
+}
+
 static bool step(struct scan *scan)
 {
 	struct candidates all = {NULL, 0};
@@ -292,8 +295,7 @@ static bool step(struct scan *scan)
 	return ok;
 }
 
-bool ls_scan(struct ls_nodes *nodes, const struct ls_scope *scope, struct ls_names *names,
-             void (*progress)(const struct ls_nodes *nodes, uint64_t keys))
+bool ls_scan(struct ls_nodes *nodes, const struct ls_scope *scope, struct ls_names *names)
 {
 	struct scan scan = {.nodes = nodes, .scope = scope, .names = names, .glob = make_glob(scope)};
 	bool ok = scan.glob != NULL;
@@ -302,9 +304,9 @@ bool ls_scan(struct ls_nodes *nodes, const struct ls_scope *scope, struct ls_nam
 	nodes->scanned = 0;
 	for (unsigned i = 0; i < nodes->report.nodes; i++)
 		scan.walk[i] = (struct walk){.cursor = "0", .runs = (nodes->asked >> i & 1) != 0};
-	while (ok && any_runs(&scan)) {
+	while (ok && any_runs(&scan) && !is_full(&scan)) {
 		ok = step(&scan) && ls_nodes_rest(nodes);
-		progress(nodes, scan.steps * STEP_KEYS);
+		nodes->program->progress(nodes, scan.steps * STEP_KEYS);
 	}
 	free(scan.glob);
 	return ok;

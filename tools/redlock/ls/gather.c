@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+/* One round: finds the names, looks at them, and puts the rows in the order of their names. */
+#include <string.h>
+
+#include "../clock.h"
+#include "ls.h"
+
+/* Side keys of the name tell of its slots as well. */
+static bool share_sides(struct ls_names *names)
+{
+	bool ok = true;
+	for (size_t i = 0; i < names->count && ok; i++) {
+		struct ls_name *slot = names->list[i];
+		if (slot->slot == 0)
+			continue;
+		struct ls_name *name = ls_names_add(names, slot->text, strlen(slot->text), 0);
+		ok = name != NULL;
+		slot->sides |= ok ? name->sides : 0;
+	}
+	return ok;
+}
+
+/* A name whose slot 0 is free is no remainder while another slot of it is held. Rows are in the order of
+ * names, slots of a name after it. */
+static void drop_beside_slots(struct ls_rows *rows)
+{
+	size_t kept = 0;
+	for (size_t i = 0; i < rows->count; i++) {
+		bool is_beside = ls_row_is_remainder(&rows->list[i]) && i + 1 < rows->count &&
+		                 strcmp(rows->list[i].name, rows->list[i + 1].name) == 0;
+		if (is_beside)
+			ls_row_clear(&rows->list[i]);
+		else
+			rows->list[kept++] = rows->list[i];
+	}
+	rows->count = kept;
+}
+
+bool ls_gather(struct ls_nodes *nodes, const struct ls_scope *scope, struct ls_rows *rows)
+{
+	struct ls_names names = {0};
+	bool ok = ls_nodes_begin(nodes) && ls_scan(nodes, scope, &names);
+	rows->is_cut = scope->most > 0 && names.count >= scope->most;
+	if (ok && !share_sides(&names)) {
+		nodes->error = REDLOCK_E_NOMEM;
+		ok = false;
+	}
+	ok = ok && ls_look_at_names(nodes, &names, strlen(scope->prefix), rows);
+	ls_names_free(&names);
+	ls_sort(rows, 0);
+	drop_beside_slots(rows);
+	return ok;
+}
+
+void ls_rows_carry(const struct ls_rows *before, struct ls_rows *after)
+{
+	uint64_t now_ns = clock_ns();
+	for (size_t b = 0, a = 0; a < after->count; a++) {
+		struct ls_row *is = &after->list[a];
+		while (b < before->count && ls_compare_names(&before->list[b], is) < 0)
+			b++;
+		const struct ls_row *was = b < before->count ? &before->list[b] : NULL;
+		bool same = was != NULL && ls_compare_names(was, is) == 0 && was->identity == is->identity;
+		is->seen_ns = same ? was->seen_ns : now_ns;
+		if (!is->held_is_exact && !ls_row_is_remainder(is))
+			is->held_ms = (now_ns - is->seen_ns) / 1000000;
+	}
+}
