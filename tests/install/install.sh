@@ -176,7 +176,7 @@ files() { # FOLDER
 }
 DESTDIR=$work/whole cmake --install "$build" --prefix /usr >"$work/whole.log"
 files "$work/whole" >"$work/whole.files"
-for component in libredlock libredlock-dev redlock redlock-doc; do
+for component in libredlock libredlock-dev redlock redlock-exporter redlock-doc; do
 	DESTDIR=$work/$component cmake --install "$build" --prefix /usr --component "$component" >"$work/component.log"
 	[[ -n $(files "$work/$component") ]] || fail "the component $component is empty"
 	files "$work/$component" >>"$work/parts.files"
