@@ -149,6 +149,8 @@ answer() { # CODE ANSWER COMMAND...
 	has_value 1 job "$token"
 	rl release job "$token"
 	await "${jobs[0]}" 0
+	want 1 rl break --yes --waiters nobody-waits
+	says "it was on 0"
 	want 64 rl break --yes --waiters --holder x job
 	on_nodes "$all" acl setuser part reset on nopass '~*' '&*' +@all -del
 	want 76 rl break --yes --waiters --user part --password-file <(echo x) job

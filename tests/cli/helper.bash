@@ -144,9 +144,9 @@ lives_longer() { # N KEY MILLISECONDS
 
 all='1 2 3 4 5'
 
-# Tries for 10 seconds, which is less than the TTLs in use.
+# Tries for 10 seconds, which is less than the TTLs in use, or for $patience.
 until_true() { # COMMAND...
-	local end=$((SECONDS + 10))
+	local end=$((SECONDS + ${patience:-10}))
 	while [ "$SECONDS" -lt "$end" ]; do
 		if "$@"; then
 			return 0

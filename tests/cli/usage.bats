@@ -24,7 +24,7 @@ teardown() {
 }
 
 @test "every command has a help text" {
-	for verb in acquire extend release check status ls break doctor init cluster bench; do
+	for verb in acquire extend release check status ls break doctor init cluster bench completion; do
 		want 0 "$REDLOCK_BIN" "$verb" -h
 		[[ $output == "usage: redlock $verb"* ]]
 	done
@@ -48,7 +48,7 @@ teardown() {
 }
 
 @test "no line of any help text is longer than 80 columns" {
-	for verb in "" run acquire extend release check status ls break doctor init cluster bench config acl last elect troubleshooting; do
+	for verb in "" run acquire extend release check status ls break doctor init cluster bench config completion acl last elect troubleshooting; do
 		# shellcheck disable=SC2086 # nothing, or a word
 		"$REDLOCK_BIN" help $verb >"$sandbox/help"
 		[ "$(wc -l <"$sandbox/help")" -gt 8 ]

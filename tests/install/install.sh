@@ -33,7 +33,8 @@ export PKG_CONFIG_PATH=$lib/pkgconfig
 unset LD_LIBRARY_PATH
 
 echo "- the files are there"
-for file in bin/{redlock,rflock} share/man/man1/{redlock,redlock-run,redlock-doctor,redlock-elect,rflock}.1 share/man/man7/redlock-troubleshooting.7 share/man/man3/redlock{,_config,_lock,_query}.3 \
+for file in bin/{redlock,rflock} share/man/man1/{redlock,redlock-run,redlock-doctor,redlock-elect,rflock}.1 share/man/man7/redlock-troubleshooting.7 \
+	share/{bash-completion/completions/redlock,zsh/site-functions/_redlock,fish/vendor_completions.d/redlock.fish} share/man/man3/redlock{,_config,_lock,_query}.3 \
 	share/man/man3/redlock_acquire.3 share/doc/redlock/{LICENSE,README.md,examples/{redlock.conf,crontab,blocking.c}}; do
 	[[ -s $prefix/$file || -s $prefix/$file.gz ]] || fail "$file is not installed"
 done

@@ -38,5 +38,12 @@ extern const struct command cmd_elect;
 extern const struct command cmd_cluster;
 extern const struct command cmd_bench;
 extern const struct command cmd_config;
+extern const struct command cmd_completion;
+
+/* All of them, in the order of the help; ends with NULL. */
+extern const struct command *const all_commands[];
+
+/* The options of redlock itself, before the command. */
+extern const struct option_group *const global_groups[];
 
 #endif

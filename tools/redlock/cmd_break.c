@@ -252,7 +252,7 @@ static int clear_queue(struct task *task)
 		}
 		if (report.result != 0)
 			report_failure(&report, task->settings);
-		code = report.outcome.code;
+		code = report.result == 0 && task->deleted == 0 ? EXIT_NO : report.outcome.code;
 	}
 	redlock_asker_close(asker);
 	free(whole);

@@ -17,25 +17,26 @@
 #include "suggest.h"
 #include "troubleshooting.h"
 
-static const struct command *const commands[] = {
-    &cmd_run,  &cmd_acquire, &cmd_extend, &cmd_release, &cmd_check,   &cmd_status, &cmd_ls,     &cmd_break,
-    &cmd_last, &cmd_elect,   &cmd_doctor, &cmd_init,    &cmd_cluster, &cmd_bench,  &cmd_config,
+const struct command *const all_commands[] = {
+    &cmd_run,     &cmd_acquire, &cmd_extend, &cmd_release,    &cmd_check,  &cmd_status,
+    &cmd_ls,      &cmd_break,   &cmd_last,   &cmd_elect,      &cmd_doctor, &cmd_init,
+    &cmd_cluster, &cmd_bench,   &cmd_config, &cmd_completion, NULL,
 };
 
-enum { COMMAND_COUNT = sizeof commands / sizeof commands[0] };
+enum { COMMAND_COUNT = sizeof all_commands / sizeof all_commands[0] - 1 };
 
 static const struct option_spec global_specs[] = {
     {'h', "help", NULL, OPTION_FLAG, offsetof(struct settings, help), 0, 0, "this text"},
     {'V', "version", NULL, OPTION_FLAG, offsetof(struct settings, version), 0, 0, "the version"},
 };
 static const struct option_group global_options = {"Options", global_specs, 2};
-static const struct option_group *const global_groups[] = {&global_options, NULL};
+const struct option_group *const global_groups[] = {&global_options, NULL};
 
 static const struct command *find_command(const char *name)
 {
 	for (size_t i = 0; i < COMMAND_COUNT; i++)
-		if (strcmp(commands[i]->name, name) == 0)
-			return commands[i];
+		if (strcmp(all_commands[i]->name, name) == 0)
+			return all_commands[i];
 	return NULL;
 }
 
@@ -43,7 +44,7 @@ static int no_command(const char *name)
 {
 	struct suggestion suggestion = {.word = name};
 	for (size_t i = 0; i < COMMAND_COUNT; i++)
-		suggest(&suggestion, commands[i]->name);
+		suggest(&suggestion, all_commands[i]->name);
 	complain("no command '%s'%s; see `redlock help`", name, suggestion_text(&suggestion, ""));
 	return EXIT_USAGE;
 }
@@ -58,6 +59,15 @@ static void print_exit_codes(FILE *out)
 #undef EXIT_CODE_LINE
 }
 
+/* A name longer than its column takes the room of its arguments. */
+static void overview_line(FILE *out, const char *name, const char *arguments, const char *summary)
+{
+	enum { NAME = 8, BOTH = 26 };
+	int length = (int)strlen(name);
+	fprintf(out, "  %-*s %-*s %s\n", NAME, name, BOTH - 1 - (length > NAME ? length : NAME), arguments,
+	        summary);
+}
+
 static void print_overview(FILE *out)
 {
 	fputs("usage: redlock COMMAND [OPTION...] [ARGUMENT...]\n"
@@ -65,12 +75,11 @@ static void print_overview(FILE *out)
 	      "\nCommands:\n",
 	      out);
 	for (size_t i = 0; i < COMMAND_COUNT; i++)
-		fprintf(out, "  %-8s %-17s %s\n", commands[i]->name, commands[i]->arguments, commands[i]->summary);
-	fprintf(out, "  %-8s %-17s %s\n", "help", "[COMMAND]", "this text, or that of a command");
-	fprintf(out, "  %-8s %-17s %s\n", "help", "acl", "the rights that redlock needs on the servers");
-	fprintf(out, "  %-8s %-17s %s\n", "help", "troubleshooting",
-	        "causes and next steps of all results, or of a word");
-	fprintf(out, "  %-8s %-17s %s\n", "version", "", "the version");
+		overview_line(out, all_commands[i]->name, all_commands[i]->arguments, all_commands[i]->summary);
+	overview_line(out, "help", "[COMMAND]", "this text, or that of a command");
+	overview_line(out, "help", "acl", "the rights that redlock needs on the servers");
+	overview_line(out, "help", "troubleshooting", "causes and next steps of all results, or of a word");
+	overview_line(out, "version", "", "the version");
 	options_help(out, global_groups);
 	fputs("\nNodes: -r URL (repeat it), else REDLOCK_URLS (comma list), else `url` in the\n"
 	      "configuration, else REDIS_URL (one node).\n"
