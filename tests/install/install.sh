@@ -177,9 +177,7 @@ files() { # FOLDER
 }
 DESTDIR=$work/whole cmake --install "$build" --prefix /usr >"$work/whole.log"
 files "$work/whole" >"$work/whole.files"
-components=(libredlock libredlock-dev redlock redlock-doc)
-[[ ! -e $work/whole/usr/bin/redlock-exporter ]] || components+=(redlock-exporter)
-for component in "${components[@]}"; do
+for component in libredlock libredlock-dev redlock redlock-exporter redlock-doc; do
 	DESTDIR=$work/$component cmake --install "$build" --prefix /usr --component "$component" >"$work/component.log"
 	[[ -n $(files "$work/$component") ]] || fail "the component $component is empty"
 	files "$work/$component" >>"$work/parts.files"
