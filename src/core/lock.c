@@ -342,11 +342,13 @@ static int on_leap(struct rl_lock *l, const struct rl_event *e, struct rl_effect
 	return 0;
 }
 
-/* Nodes that vote for this attempt may have forgotten locks: it begins anew, by the record. An extend is
- * asked again of all. */
+/* Nodes that vote for this attempt may have forgotten locks: it begins anew, by the record. One without such
+ * a vote goes on: a yes that comes without the record does not count, and its node is asked anew
+ * (net/node.c). An extend is asked again of all. */
 static int on_guarded(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
 {
-	if (rl_state_acquires(l) && l->claims)
+	bool relies = rl_ballot_count(l).yes > 0;
+	if (rl_state_acquires(l) && l->claims && relies)
 		rl_acquire_fail(l, e, REDLOCK_E_NOQUORUM, false, fx);
 	else if (l->round.open && l->round.operation == REDLOCK_OP_EXTEND)
 		rl_round_again(l, rl_ballot_nodes(l), e->now_ns, fx);

@@ -538,7 +538,8 @@ struct rl_vote rl_admission_vote_anew(struct rl_node *n, const struct rl_entry *
 {
 	struct rl_request r = rl_outbox_request(entry, rl_outbox_front_bytes(&n->link.outbox));
 	enum redlock_vote_code code = rl_admission_vote(n, &r, now_ns);
-	if (code == REDLOCK_VOTE_PENDING && is_aged(n, now_ns))
+	bool stays = n->admission->leaves || !is_aged(n, now_ns) || rl_admission_leave(n);
+	if (code == REDLOCK_VOTE_PENDING && !stays)
 		code = REDLOCK_VOTE_UNSENT; /* the next request makes a new connection */
 	return refusal(n, code, now_ns);
 }

@@ -316,9 +316,9 @@ static __attribute__((noinline)) bool take_unguarded(struct rl_node *n, const st
 		return false;
 	bool over = is_over(n, entry), made = rl_ops[entry->operation].claims && vote.code == REDLOCK_VOTE_YES;
 	*ret = (struct rl_answer){.tag = entry->tag, .operation = entry->operation};
-	ret->vote = rl_admission_vote_anew(n, entry, now_ns);
 	if (made && !rl_submit_give_back(n, entry))
 		n->ledger.lingering++;
+	ret->vote = rl_admission_vote_anew(n, entry, now_ns);
 	bool asks = ret->vote.code == REDLOCK_VOTE_PENDING;
 	if (asks && (over || !rl_submit_anew(n, entry)))
 		ret->vote.code = REDLOCK_VOTE_BACKLOG;

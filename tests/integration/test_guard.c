@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "client.h"
 #include "fixture.h"
 #include "record.h"
 
@@ -88,6 +89,45 @@ TEST(a_key_of_somebody_else_with_a_long_life)
 			assert_driven(client, fixture_vote(lock, i) == REDLOCK_VOTE_NO);
 	}
 	servers_heal(&servers);
+}
+
+/* ---- a plain set becomes a guarded one ---- */
+
+/* The request that looks is answered plainly by all, and all are asked again in time, by a new connection
+ * where theirs has aged. No key of the plain request stays. */
+TEST(the_request_that_notices_the_guard_succeeds)
+{
+	enum { ACQUIRE, EXTEND, UPGRADE, COUNT, LONGEST_MS = 40000, SHORT_MS = 10000 };
+	for (unsigned i = 0; i < 4 * COUNT; i++) {
+		unsigned operation = i % COUNT, is_aged = i / COUNT % 2, is_long = i / COUNT / 2;
+		if (operation == UPGRADE && !is_long)
+			continue; /* an upgrade asks for no less than the shared lock has left */
+		own_client *client = open_guarded(3, REDLOCK_GUARD_AUTO);
+		struct redlock_lock_options options;
+		redlock_lock_options_init(&options);
+		options.mode = operation == UPGRADE ? REDLOCK_SHARED : REDLOCK_EXCLUSIVE;
+		own_lock *lock = fixture_lock_with(client, "job", &options);
+		expect_ok(lock, redlock_acquire(lock));
+		assert_driven(client, fixture_votes_of_kind(lock, 3, REDLOCK_KIND_YES) == 3);
+		if (operation == ACQUIRE)
+			expect_ok(lock, redlock_release(lock));
+		record_write(&servers, 3, is_long ? LONGEST_MS : SHORT_MS, "1000");
+		client->nodes.look_ns = 0;
+		for (unsigned node = 0; is_aged && node < 3; node++)
+			client->nodes.list[node].link.begun_ns = 0;
+		int result = operation == ACQUIRE  ? redlock_acquire(lock)
+		             : operation == EXTEND ? redlock_extend(lock, 0)
+		                                   : redlock_upgrade(lock);
+		expect_ok(lock, result);
+		own_client *rival = open_guarded(3, REDLOCK_GUARD_REQUIRE);
+		own_lock *other = fixture_lock(rival, "job", SHORT_MS, 0);
+		expect_result(other, REDLOCK_E_BUSY, redlock_acquire(other));
+		assert_in_range(redlock_remaining_ms(lock), 1, is_long ? LONGEST_MS : SHORT_MS);
+		expect_ok(lock, redlock_release(lock));
+		expect_settled(client, 3, "job");
+		expect_pair(other);
+		servers_heal(&servers);
+	}
 }
 
 /* ---- who is refused, and why ---- */
