@@ -26,8 +26,9 @@ in_use() { # NAME
 }
 
 @test "--also waits for the holder of any of them, and names it" {
-	start_run -t 6s --also b "$job" -- sleep 1.5
+	start_run -t 6s --also b "$job" -c 'while [ ! -e end ]; do sleep 0.05; done'
 	until_true has_keys 5 "$all" b
+	(sleep 1; touch end) 3>&- &
 	gives 0 rl_run -v --also b c true
 	says "waiting for 'b', place 1 of 1, held by"
 	gives 0 rl_run --also "$job" --also b c true
