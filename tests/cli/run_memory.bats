@@ -85,7 +85,7 @@ once() { # PERIOD OPTION... -- COMMAND...
 }
 
 runs() { # COUNT: so many runs have written a line to `ran`
-	[ "$(cat ran 2>/dev/null | wc -l)" -eq "$1" ]
+	[ "$(wc -l 2>/dev/null <ran || echo 0)" -eq "$1" ]
 }
 
 marker_nodes() { # COUNT: so many nodes have the marker

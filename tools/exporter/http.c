@@ -82,6 +82,7 @@ static enum MHD_Result reply(struct MHD_Connection *connection, unsigned status,
 
 static enum MHD_Result refuse(struct MHD_Connection *connection, unsigned status, const char *text)
 {
+	/* libmicrohttpd does not write to it. NOLINTNEXTLINE(performance-no-int-to-ptr) */
 	return reply(connection, status, "text/plain", (char *)(uintptr_t)text, strlen(text),
 	             MHD_RESPMEM_PERSISTENT);
 }

@@ -160,7 +160,7 @@ static void ask_nodes(struct looker *l, struct look *look)
 	for (unsigned i = 0; i < look->count * ASKS; i++)
 		q[i] = (struct redlock_question){
 		    .size = sizeof q[i], .node = i / ASKS, .argc = asks[i % ASKS].argc, .argv = asks[i % ASKS].argv};
-	if (redlock_ask(l->asker, q, look->count * ASKS, STEP_MS) < 0)
+	if (redlock_ask(l->asker, q, (size_t)look->count * ASKS, STEP_MS) < 0)
 		return;
 	for (unsigned i = 0; i < look->count; i++) {
 		take_time(&look->node[i], &q[i * ASKS + ASK_TIME]);

@@ -23,9 +23,8 @@ static int answer(void)
 	struct text_list words = {0};
 	char *line = NULL;
 	size_t size = 0;
-	ssize_t length;
 	bool ok = true;
-	while (ok && (length = getline(&line, &size, stdin)) >= 0) {
+	while (ok && getline(&line, &size, stdin) >= 0) {
 		line[strcspn(line, "\n")] = '\0';
 		ok = text_list_add(&words, line);
 	}

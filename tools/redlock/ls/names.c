@@ -103,7 +103,8 @@ static bool has_room(struct ls_names *names)
 	if (names->count < names->room)
 		return true;
 	size_t room = names->room > 0 ? 2 * names->room : 64;
-	struct ls_name **list = realloc(names->list, room * sizeof *list);
+	struct ls_name **list =
+	    realloc(names->list, room * sizeof *list); /* NOLINT(bugprone-sizeof-expression) */
 	if (list == NULL)
 		return false;
 	names->list = list;

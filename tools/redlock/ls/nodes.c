@@ -80,7 +80,7 @@ bool ls_nodes_ask(struct ls_nodes *nodes, struct redlock_question *list, size_t 
 	for (unsigned i = 0; i < nodes->report.nodes; i++)
 		if (nodes->asked >> i & 1)
 			of[clocks++] = i;
-	struct redlock_question *all = calloc(count + 2 * REDLOCK_MAX_NODES, sizeof *all);
+	struct redlock_question *all = calloc(count + (size_t)2 * REDLOCK_MAX_NODES, sizeof *all);
 	if (all == NULL) {
 		nodes->error = REDLOCK_E_NOMEM;
 		return false;

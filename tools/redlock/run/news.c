@@ -26,7 +26,13 @@ static void find_leader(const struct run *run, char *buffer, size_t size)
 	} else if (wait_view_holder(&run->waiting.view, &holder)) {
 		text = holder_who(&holder, who, sizeof who);
 	}
-	snprintf(buffer, size, "%s", text);
+	snprintf(buffer, size, "%.*s", (int)size - 1, text);
+}
+
+static bool is_same(const struct news *a, const struct news *b)
+{
+	return a->state == b->state && a->deadline_ns == b->deadline_ns && a->fence == b->fence &&
+	       strcmp(a->leader, b->leader) == 0;
 }
 
 /* While nobody is known to lead, the elector keeps what it knew last. */
@@ -34,14 +40,14 @@ void news_observe(const struct run *run)
 {
 	static struct news last;
 	struct news news;
-	memset(&news, 0, sizeof news); /* it is compared whole */
+	memset(&news, 0, sizeof news); /* all of its bytes are written */
 	news.state = state_of(run);
 	find_leader(run, news.leader, sizeof news.leader);
 	if (run_has_processes(run)) {
 		news.deadline_ns = run->deadline_ns;
 		news.fence = redlock_lock_fence(run->lock);
 	}
-	if (news.leader[0] != '\0' && memcmp(&news, &last, sizeof news) != 0 &&
+	if (news.leader[0] != '\0' && !is_same(&news, &last) &&
 	    write(run->order->term->news, &news, sizeof news) == (ssize_t)sizeof news)
 		last = news;
 }
