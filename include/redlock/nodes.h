@@ -66,7 +66,7 @@ struct redlock_guard_status {
 	unsigned records;    /* nodes that have a record of a node set */
 	unsigned without;    /* nodes that have none, or one that says that the set was taken back */
 	unsigned barred;     /* nodes whose record this user may not read */
-	uint64_t max_ttl_ms; /* the longest TTL of a lock of the set; 0: unknown, or there is none */
+	uint64_t max_ttl_ms; /* the longest TTL of a lock of the set; 0: no limit, or not known */
 };
 
 /* Writes what the client has seen so far. Sends nothing and does not wait. Any thread. Errors: INVAL,

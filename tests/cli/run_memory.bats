@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
-# What is known of a job after its end: the metrics of a run, the marker on the servers, and runs that it prevents.
+# A job leaves this after its end: the metrics of a run, the marker on the servers, and runs that it prevents.
 load run_helper
 
 # ---- --metrics-textfile ----

@@ -24,8 +24,8 @@ struct moment {
 
 struct watch;
 
-/* Starts the thread; the first look has been taken when this returns. `list` NULL: there is none. NULL: no
- * memory, no thread. */
+/* Starts the thread, and takes the first look before it returns. `list` may be NULL. Returns NULL for want of
+ * memory or of a thread. */
 struct watch *watch_start(struct looker *looker, struct list *list);
 void watch_stop(struct watch *watch);
 
