@@ -3,6 +3,7 @@
  */
 #include "actor.h"
 
+#include "proof.h"
 #include "world.h"
 
 uint64_t actor_now(const struct world *w, const struct actor *a)
@@ -110,6 +111,7 @@ void actor_enter(struct world *w, uint32_t actor)
 void actor_leave(struct world *w)
 {
 	struct actor *a = w->current;
+	proof_settle(w);
 	check_claims(w, a);
 	if (a->style == LOOP_TIMEOUT) {
 		a->timeout_ns = redlock_timeout_ns(a->client);

@@ -18,7 +18,7 @@ const struct violation_row violations[VIOLATION_COUNT] = {
 void check_fail(struct world *w, enum violation kind, const char *format, ...)
 {
 	struct check *c = &w->check;
-	char line[400];
+	char line[480];
 	/* A node that forgets the key and is kept out may be replaced by one whose yes comes late: at each moment
 	 * between them fewer have the key, and still nobody else gets it. */
 	if (w->plan.guard && kind == VIOLATION_CONTINUITY)
@@ -31,6 +31,8 @@ void check_fail(struct world *w, enum violation kind, const char *format, ...)
 	if (c->first[0] == '\0')
 		snprintf(c->first, sizeof c->first, "%s at %.6f ms: %s", violations[kind].name,
 		         (double)w->now_ns / (double)SIM_MS, line);
+	if (kind == VIOLATION_PROOF && c->refused[0] == '\0')
+		memcpy(c->refused, line, sizeof line);
 	c->found[kind]++;
 	/* Where an assumption is broken on purpose, the first consequence is not always the wanted one. */
 	c->failed = w->plan.broken == BREAK_NONE || kind == VIOLATION_SPIN || kind == VIOLATION_BLOCKED;

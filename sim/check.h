@@ -62,6 +62,7 @@ struct node;
 	X(LEAK, "a closed client has left memory, or one at rest has too much")                                  \
 	X(BLOCKED, "the library would have blocked")                                                             \
 	X(TRANSITION, "the core took a step that is not in the table")                                           \
+	X(PROOF, "a step is no action of the theorem, or breaks a sentence of its invariant")                    \
 	X(SPIN, "virtual time stood still")
 
 enum violation {
@@ -95,7 +96,8 @@ struct seen_token {
 struct check {
 	bool failed;
 	uint64_t found[VIOLATION_COUNT];
-	char first[512]; /* the first violation in words */
+	char first[540];    /* the first violation in words */
+	char refused[480]; /* the first step that the theorem refuses */
 	struct seen_token *tokens;
 	size_t token_count;
 	size_t token_capacity;

@@ -9,10 +9,15 @@
 #include "core/enter.h"
 #include "core/validity.h"
 #include "net/auth.h"
+#include "proof.h"
 #include "world.h"
 
 int real_step(struct rl_lock *lock, const struct rl_event *event,
               struct rl_effects *effects) __asm__("__real_rl_lock_step");
+void real_init(struct rl_lock *lock, const struct rl_rules *rules,
+               struct rl_ballot *votes) __asm__("__real_rl_lock_init");
+void hooked_init(struct rl_lock *lock, const struct rl_rules *rules,
+                 struct rl_ballot *votes) __asm__("__wrap_rl_lock_init");
 uint64_t real_validity_end(uint64_t t0_ns, uint64_t ttl_ns,
                            uint64_t drift_ns) __asm__("__real_rl_validity_end");
 unsigned real_majority(unsigned node_count) __asm__("__real_rl_quorum_least");
@@ -41,14 +46,22 @@ int hooked_step(struct rl_lock *lock, const struct rl_event *event, struct rl_ef
 {
 	struct world *w = sim_world;
 	enum rl_phase before = lock->phase;
+	struct proof_before was = proof_before(w, lock, event);
 	int error = real_step(lock, event, effects);
 	if (w->plan.broken == BREAK_OWN_VALUE && effects->seq == 0)
 		effects->owed = effects->nodes; /* the mistake of deleting what may be another attempt's */
+	proof_step(w, lock, &was, event, effects);
 	w->cover->transitions.seen[before][event->kind][lock->phase]++;
 	if (!transition_expected(before, event->kind, lock->phase))
 		check_fail(w, VIOLATION_TRANSITION, "phase %d, event %d -> phase %d", (int)before, (int)event->kind,
 		           (int)lock->phase);
 	return error;
+}
+
+void hooked_init(struct rl_lock *lock, const struct rl_rules *rules, struct rl_ballot *votes)
+{
+	real_init(lock, rules, votes);
+	proof_new(sim_world, lock);
 }
 
 /* The mistake of measuring after the answers have come. */

@@ -149,6 +149,7 @@ struct cover {
 	struct asked_seen rows;             /* what nodes answered */
 	uint64_t notices[RL_OBSERVE_COUNT]; /* events that were pulled, by observe.h */
 	struct transitions transitions;
+	uint64_t proof[20];                 /* actions of the theorem: proof.h */
 	uint64_t operations;                /* operations started by the applications */
 	uint64_t events;                    /* events of the world */
 	uint64_t commands;                  /* commands executed by the nodes */

@@ -7,6 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "proof.h"
 #include "runner.h"
 
 static void print_usage(FILE *out)
@@ -23,6 +24,7 @@ static void print_usage(FILE *out)
 	      "  --trace         print what happens, line by line\n"
 	      "  --hash          print the hash of every seed's trace\n"
 	      "  --cover         fail if a kind of what is counted never happened\n"
+	      "  --proof         with --break: succeed only if the theorem refuses a step\n"
 	      "  --break ASSUMPTION  break an assumption: succeed only if the consequence is found\n",
 	      out);
 	for (int i = 1; i < BREAK_COUNT; i++)
@@ -54,6 +56,8 @@ static void print_summary(const struct cover *cover, uint64_t seeds, double took
 		printf("  %.3f s with %s\n", (double)cover->idle_ns[i] / 1e9, crowd_name(i));
 	printf("faults, acts, events, answers of nodes:\n");
 	cover_print(cover, false);
+	printf("actions of the theorem lock:\n");
+	proof_print(cover->proof, false);
 	printf("transitions of the core (and why no others follow):\n");
 	transitions_print(&cover->transitions);
 }
@@ -112,6 +116,8 @@ static bool parse_option(int option, const char *value, struct arguments *a)
 		return true;
 	case 't':
 		return a->trace = true;
+	case 'p':
+		return a->proof = true;
 	case 'c':
 		return a->cover = true;
 	case 'x':
@@ -135,6 +141,7 @@ static bool parse(int argc, char **argv, struct arguments *a)
 	    {"cover", no_argument, NULL, 'c'},
 	    {"hash", no_argument, NULL, 'x'},
 	    {"break", required_argument, NULL, 'b'},
+	    {"proof", no_argument, NULL, 'p'},
 	    {"help", no_argument, NULL, 'h'},
 	    {NULL, 0, NULL, 0},
 	};

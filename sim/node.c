@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "broken.h"
+#include "proof.h"
 #include "redis_types.h"
 #include "resp.h"
 #include "world.h"
@@ -50,6 +51,7 @@ static void lose_data(struct world *w, uint32_t node)
 	for (size_t i = 0; i < n->redis.keys.count; i++)
 		check_gone(w, node, &n->redis.keys.keys[i], w->now_ns);
 	keyspace_clear(&n->redis.keys);
+	proof_forgets(w, node);
 }
 
 /* ---- a guarded set ---- */

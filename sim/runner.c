@@ -148,7 +148,7 @@ int run_seeds(const struct arguments *a, struct cover *cover, uint64_t *ret_seed
 int run_broken(const struct arguments *a)
 {
 	uint64_t found[VIOLATION_COUNT] = {0};
-	enum violation wanted = breaks[a->broken].finds;
+	enum violation wanted = a->proof ? VIOLATION_PROOF : breaks[a->broken].finds;
 	uint64_t seed = a->first;
 	struct outcome outcome;
 	struct cover cover = {0};
@@ -162,6 +162,8 @@ int run_broken(const struct arguments *a)
 	for (int i = 0; i < VIOLATION_COUNT; i++)
 		if (found[i] != 0)
 			printf("  %-12s %8" PRIu64 "  %s\n", violations[i].name, found[i], violations[i].text);
+	if (outcome.refused[0] != '\0')
+		printf("the theorem refuses %s\n", outcome.refused);
 	if (found[wanted] == 0) {
 		printf("not found, although %s: %s\n", breaks[a->broken].text, violations[wanted].text);
 		return EXIT_FOUND;

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 
 #include "faults.h"
+#include "proof.h"
 #include "world.h"
 
 #define STEP_NS (20 * SIM_MS)
@@ -338,6 +339,7 @@ void scenario_run(uint64_t seed, enum sim_break broken, bool trace, bool print, 
 	assert(plan.actors > 0);
 	world_init(w, &plan, cover, trace, print);
 	begin(w);
+	proof_begin(w);
 	world_run(w, w->now_ns + plan.busy_ns);
 	if (plan.guard &&
 	    broken == BREAK_NONE) { /* what they have forgotten is no matter for the checks that follow */
@@ -370,6 +372,7 @@ void scenario_run(uint64_t seed, enum sim_break broken, bool trace, bool print, 
 	};
 	memcpy(ret->found, w->check.found, sizeof ret->found);
 	memcpy(ret->first, w->check.first, sizeof ret->first);
+	memcpy(ret->refused, w->check.refused, sizeof ret->refused);
 	world_free(w);
 	free(w);
 }

@@ -13,7 +13,8 @@
 struct outcome {
 	bool failed;
 	uint64_t found[VIOLATION_COUNT];
-	char first[512]; /* the first violation in words */
+	char first[540];
+	char refused[480]; /* the first violation in words */
 	uint64_t trace_hash;
 	uint64_t trace_lines;
 };

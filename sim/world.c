@@ -2,6 +2,8 @@
 /* Virtual time and the trace. */
 #include "world.h"
 
+#include "proof.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -32,6 +34,7 @@ void world_init(struct world *w, const struct plan *plan, struct cover *cover, b
 
 void world_free(struct world *w)
 {
+	proof_end(w);
 	for (unsigned i = 0; i < w->plan.nodes; i++)
 		node_free(&w->nodes[i]);
 	links_free(&w->links);
@@ -63,6 +66,7 @@ void world_run(struct world *w, uint64_t until_ns)
 		if (++w->events > EVENTS_MAX)
 			check_fail(w, VIOLATION_SPIN, "%u events in %.3f s", EVENTS_MAX,
 			           (double)w->now_ns / (double)SIM_SECOND);
+		proof_tick(w, false);
 		event.fire(w, event.subject, event.argument);
 	}
 	if (!w->check.failed)

@@ -63,6 +63,7 @@ struct world {
 	uint64_t cut_until_ns[SIM_MAX_ACTORS][SIM_MAX_NODES][2]; /* [.][.][enum direction] */
 	struct actor *current;                                   /* the process whose library calls run */
 	struct check check;
+	struct proof *proof; /* NULL: what happens is not compared with the theorem */
 	struct adoption adoptions[SIM_ADOPTIONS];
 	struct trace trace;
 	struct cover *cover;
