@@ -276,10 +276,11 @@ static void confirmed(const struct stage *s)
 /* The process relies on no more than the theorem has granted. */
 static void compare(const struct stage *s)
 {
-	if (s->e->now_ns != actor_now(s->w, &s->w->actors[s->h->actor]) || s->w->actors[s->h->actor].stopped)
+	const struct actor *a = &s->w->actors[s->h->actor];
+	if (!has_claim(s) || s->name->refused || s->e->now_ns != actor_now(s->w, a) || a->stopped)
 		return; /* a client that is closed does not look at its clocks */
 	real until = in_theorem(s, s->l->valid_until_ns);
-	if (!has_claim(s) || s->name->refused || until <= s->t->deadline[s->h->claim])
+	if (until <= s->t->deadline[s->h->claim])
 		return;
 	proof_refuse(s->t, "the core relies on a later deadline than was granted");
 	proof_tell(s->t, "valid_until", until, true);
