@@ -55,6 +55,27 @@ load init_helper
 	want 64 rl run -n --kill-after 9s -t 10s other true
 }
 
+is_shortened() { # N KEY
+	! lives_longer "$1" "$2" 5000
+}
+
+# A new connection looks for a record at once: no minute is waited for.
+@test "a run without --ttl follows the maximum of a set that is guarded while it runs" {
+	local run
+	REDLOCK_URLS=$(urls 1 2 3) "$REDLOCK_BIN" run job sh -c \
+		"trap 'exit 9' TERM; until [ -e '$sandbox/go' ]; do sleep 0.05; done" 2>"$sandbox/told" 3>&- &
+	run=$!
+	until_true lives_longer 1 job 20000
+	init 0 "1 2 3" --max-ttl 5s --fresh
+	on_nodes "1 2 3" client kill type normal
+	patience=20 until_true is_shortened 1 job
+	sleep 6
+	kill -0 "$run"
+	touch "$sandbox/go"
+	await "$run" 0
+	[ ! -s "$sandbox/told" ]
+}
+
 @test "status tells how long a quarantine lasts, with the guard too" {
 	made "1 2 3"
 	on_nodes "1 2 3" hset redlock:set pass gone:
