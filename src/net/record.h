@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Asks a node for its record (set.h): MEET, while the connection opens, and again when the node should vote
- * by now; ADMIT, when its quarantine is over. What the answers say is taken by admission.c.
+ * by now; ADMIT, when its quarantine is over. admission.c takes the answers.
  *
  * An address may lead to another server while the one that it led to before runs on, connected as it is. So
  * no request whose answer counts is sent on a connection that was begun a quarter of the longest TTL ago or

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The clock of a guarded node's server, by the times that the node tells with some of its answers: when it is
- * asked for its time, and what is said of a clock that went wrong. What the times prove: core/offset.h.
+ * asked for its time, and what is said of a clock that went wrong. core/offset.h says what the times prove.
  *
  * Part of the node: node.c and admission.c call it.
  */
