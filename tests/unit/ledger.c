@@ -2,9 +2,9 @@
 #include "ledger.h"
 
 #include "core/fence.h"
-#include "core/queue.h"
 #include "core/kinds.h"
 #include "core/pace.h"
+#include "core/queue.h"
 #include "core/trace.h"
 
 #define must(l, condition)                                                                                   \

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* A lock that is handed over: offers, what nodes say of them, and offers that are revoked. */
-#include "core/queue.h"
 #include "core/pace.h"
+#include "core/queue.h"
 #include "drive.h"
 
 enum { ALL_OF_3 = 7, ALL_OF_5 = 31 };
