@@ -155,8 +155,10 @@ is_anywhere() { # KEY
 	init 69 "3" --finish --node-timeout 200ms
 	kill_nodes CONT 3
 	[ "$(record 1 set)" = "" ]
-	init 78 "1 2" --add "$(node_url 3)"
+	init 78 "1 2" --remove "$(node_url 3)"
 	says "first run: redlock init"
+	init 69 "1 2" --add unix:///nowhere
+	[ "$(record 1 set)" = "" ]
 	made "1 2 3"
 	init 78 "1 2 3 4"
 	says "with other members: $(member 1) $(member 2) $(member 3)"
