@@ -146,7 +146,7 @@ const struct rl_policy rl_kinds[RL_KIND_COUNT] = {
         },
     [RL_KIND_MANY_FENCED] =
         {
-            .asks = {[REDLOCK_OP_ACQUIRE] = {RL_OP_CLAIM_ALL_FENCED, rl_fence_weigh, REDLOCK_E_BUSY,
+            .asks = {[REDLOCK_OP_ACQUIRE] = {RL_OP_CLAIM_ALL, rl_fence_weigh, REDLOCK_E_BUSY,
                                              .keep = rl_fence_keep},
                      MANY_HOLDS},
             .signs = true,

@@ -44,7 +44,6 @@ enum {
 	X(CLAIM_FENCED, "acquire", 0)                                                                            \
 	X(RAISE, "raise", 0)                                                                                     \
 	X(CLAIM_ALL, "claim all", 0)                                                                             \
-	X(CLAIM_ALL_FENCED, "claim all", 0)                                                                      \
 	X(ENTER_ALL, "enter for all", RL_TELLS_QUEUE)                                                            \
 	X(EXTEND_ALL, "extend all", 0)                                                                           \
 	X(RELEASE_ALL, "release all", RL_TELLS_WAITERS)                                                          \

@@ -65,7 +65,7 @@ GUARD_ROWS = [
 	("several: a lost counter begins at the floor", 31, DRAW_ALL, "and count or most)", "and count or floor)"),
 	("several: a counter goes on below the floor", 31, DRAW_ALL, "count > floor and count", "count > 0 and count"),
 	("several: what was told is not kept", 31, DRAW_ALL, "if last >= most then", "if false then"),
-	("several: names that have no number are kept", 31, "ops/claim_all_fenced.lua", 'redis.pcall("del", KEYS[i])', ""),
+	("several: names that have no number are kept", 31, "ops/claim_all.lua", 'redis.pcall("del", KEYS[i])', ""),
 	("several: names that have no number are kept at the turn", 31, "ops/enter_all.lua",
 		'for i = first, last do redis.pcall("del", KEYS[i]) end', ""),
 	("upgrade: the number is not confirmed", 48, "src/core/share.c",
