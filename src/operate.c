@@ -3,6 +3,7 @@
  * answers to the core. */
 #include "operate.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "client.h"
@@ -323,6 +324,15 @@ static bool value_is_claimed(const redlock_client *c, const redlock_lock *lock)
 	return false;
 }
 
+/* A default TTL cannot follow the maximum of the node set: other times were asked for. */
+static void tell_unfit(redlock_client *c, unsigned node)
+{
+	char text[128];
+	snprintf(text, sizeof text, "its maximum of %llu ms is too short for this min_validity_ms or danger_ms",
+	         (unsigned long long)c->nodes.set->ttl_ms);
+	rl_link_remember(&c->nodes.list[node].link, REDLOCK_VOTE_LONG_TTL, text);
+}
+
 /* A node's answer is that the set permits no TTL so long. A handle for which nobody asked for a TTL gets the
  * longest one that the set permits. True: the node is asked for that. Seldom: it stays out of the way of what
  * is done for every event. */
@@ -334,6 +344,8 @@ static __attribute__((noinline)) bool ask_shorter(redlock_client *c, redlock_loc
 	memcpy(&shorter, lock->core.rules, sizeof shorter); /* rules are compared as bytes */
 	if (rl_options_follow(&shorter, c->nodes.set->ttl_ms))
 		(void)rl_registry_change_rules(&c->handles, lock, &shorter);
+	else if (shorter.follows != 0)
+		tell_unfit(c, answer->node);
 	bool follows = lock->core.rules->follows != 0;
 	bool fits = lock->core.rules->ttl_ns <= rl_time_ms(c->nodes.set->ttl_ms);
 	return follows && fits && step(c, lock, &event) == 0;

@@ -22,7 +22,7 @@ load init_helper
 	want 78 rl init --quorum 4
 	says "the quorum of this set is 3, not 4"
 	want 76 rl acquire -t 5s job # the local cluster needs no setting
-	says "the TTL is longer"
+	says "the TTL is longer than the node set permits: 5000 ms instead of 1000 ms at most"
 	want 0 rl acquire -t 5s --guard=off job
 	want 0 rl status
 	[ "$(grep -c 'configuration 1, admitted, fencing known' <<<"$output")" = 5 ]
