@@ -324,12 +324,18 @@ static bool value_is_claimed(const redlock_client *c, const redlock_lock *lock)
 	return false;
 }
 
-/* A default TTL cannot follow the maximum of the node set: other times were asked for. */
-static void tell_unfit(redlock_client *c, unsigned node)
+/* A default TTL that does not fit cannot follow the maximum, as other times were asked for. A TTL that fits
+ * is not what was asked for: an extend has its own. */
+static void tell_long(redlock_client *c, const redlock_lock *lock, unsigned node, bool fits)
 {
+	unsigned long long ttl_ms = lock->core.rules->ttl_ns / RL_NS_PER_MS, most_ms = c->nodes.set->ttl_ms;
 	char text[128];
-	snprintf(text, sizeof text, "its maximum of %llu ms is too short for this min_validity_ms or danger_ms",
-	         (unsigned long long)c->nodes.set->ttl_ms);
+	if (fits)
+		snprintf(text, sizeof text, "at most %llu ms", most_ms);
+	else if (lock->core.rules->follows != 0)
+		snprintf(text, sizeof text, "%llu ms are too few for this min_validity_ms or danger_ms", most_ms);
+	else
+		snprintf(text, sizeof text, "%llu ms instead of %llu ms at most", ttl_ms, most_ms);
 	rl_link_remember(&c->nodes.list[node].link, REDLOCK_VOTE_LONG_TTL, text);
 }
 
@@ -344,11 +350,12 @@ static __attribute__((noinline)) bool ask_shorter(redlock_client *c, redlock_loc
 	memcpy(&shorter, lock->core.rules, sizeof shorter); /* rules are compared as bytes */
 	if (rl_options_follow(&shorter, c->nodes.set->ttl_ms))
 		(void)rl_registry_change_rules(&c->handles, lock, &shorter);
-	else if (shorter.follows != 0)
-		tell_unfit(c, answer->node);
 	bool follows = lock->core.rules->follows != 0;
 	bool fits = lock->core.rules->ttl_ns <= rl_time_ms(c->nodes.set->ttl_ms);
-	return follows && fits && step(c, lock, &event) == 0;
+	bool asks = follows && fits && step(c, lock, &event) == 0;
+	if (!asks)
+		tell_long(c, lock, answer->node, fits);
+	return asks;
 }
 
 /* Only one round of a handle waits for votes, so that these are all of it. Seldom, as ask_shorter(). */

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "net/permit.h"
 
-#include <stdio.h>
-
 #include "core/time.h"
 #include "net/record.h"
 #include "proto/answer.h"
@@ -95,13 +93,7 @@ static enum redlock_vote_code object(struct rl_node *n, const struct rl_request 
 		rl_link_remember(&n->link, REDLOCK_VOTE_FOREIGN, a->opinion.objection);
 		return REDLOCK_VOTE_FOREIGN;
 	}
-	if (r->ttl_ms <= a->set->ttl_ms)
-		return REDLOCK_VOTE_PENDING;
-	char text[96];
-	snprintf(text, sizeof text, "%llu ms instead of %llu ms at most", (unsigned long long)r->ttl_ms,
-	         (unsigned long long)a->set->ttl_ms);
-	rl_link_remember(&n->link, REDLOCK_VOTE_LONG_TTL, text);
-	return REDLOCK_VOTE_LONG_TTL;
+	return r->ttl_ms > a->set->ttl_ms ? REDLOCK_VOTE_LONG_TTL : REDLOCK_VOTE_PENDING;
 }
 
 enum redlock_vote_code rl_permit_vote(struct rl_node *n, const struct rl_request *r, uint64_t now_ns)

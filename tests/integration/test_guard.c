@@ -70,7 +70,7 @@ TEST(a_ttl_that_nobody_asked_for_is_the_maximum_of_the_set)
 		own_lock *unfit = fixture_lock_with(client, "other", &renewed);
 		expect_result(unfit, REDLOCK_E_NOQUORUM, redlock_acquire(unfit));
 		(void)redlock_last_error(unfit, why, sizeof why);
-		assert_non_null(strstr(why, "is too short for this min_validity_ms or danger_ms"));
+		assert_non_null(strstr(why, "10000 ms are too few for this min_validity_ms or danger_ms"));
 		renewed.min_validity_ms = 0;
 		own_lock *later = fixture_lock_with(client, "job", &renewed);
 		assert_int_equal(redlock_lock_terms(later, &terms), 0);
