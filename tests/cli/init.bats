@@ -22,7 +22,7 @@ load init_helper
 	want 78 rl init --quorum 4
 	says "the quorum of this set is 3, not 4"
 	want 76 rl acquire -t 5s job # the local cluster needs no setting
-	says "the TTL is longer"
+	says "the TTL is longer than the node set permits: 5000 ms instead of 1000 ms at most"
 	want 0 rl acquire -t 5s --guard=off job
 	want 0 rl status
 	[ "$(grep -c 'configuration 1, admitted, fencing known' <<<"$output")" = 5 ]
@@ -53,6 +53,28 @@ load init_helper
 	[ "$output" = 10000 ]
 	want 76 rl run -n -t 11s other true
 	want 64 rl run -n --kill-after 9s -t 10s other true
+}
+
+is_a_third_over() { # N KEY
+	! lives_longer "$1" "$2" 19000
+}
+
+# A new connection looks for a record at once. An extend never shortens the life of a key: the test does.
+@test "a run without --ttl follows the maximum of a set that is guarded while it runs" {
+	local run
+	REDLOCK_URLS=$(urls 1 2 3) "$REDLOCK_BIN" run job sh -c \
+		"trap 'exit 9' TERM; until [ -e '$sandbox/go' ]; do sleep 0.05; done" 2>"$sandbox/told" 3>&- &
+	run=$!
+	until_true lives_longer 1 job 20000
+	init 0 "1 2 3" --max-ttl 6s --fresh
+	on_nodes "1 2 3" client kill type normal
+	patience=60 until_true is_a_third_over 1 job # when the first renewal is due
+	on_nodes "1 2 3" pexpire job 5500
+	until_true lives_longer 1 job 5500
+	kill -0 "$run"
+	touch "$sandbox/go"
+	await "$run" 0
+	[ ! -s "$sandbox/told" ]
 }
 
 @test "status tells how long a quarantine lasts, with the guard too" {
@@ -133,8 +155,10 @@ is_anywhere() { # KEY
 	init 69 "3" --finish --node-timeout 200ms
 	kill_nodes CONT 3
 	[ "$(record 1 set)" = "" ]
-	init 78 "1 2" --add "$(node_url 3)"
+	init 78 "1 2" --remove "$(node_url 3)"
 	says "first run: redlock init"
+	init 69 "1 2" --add unix:///nowhere
+	[ "$(record 1 set)" = "" ]
 	made "1 2 3"
 	init 78 "1 2 3 4"
 	says "with other members: $(member 1) $(member 2) $(member 3)"
@@ -296,6 +320,29 @@ exchange() { # each server has the address of the other one
 	init 0 "2 3 4"
 }
 
+# --guard=off is a client that was connected before and has not looked for the record yet.
+@test "a lock of a client that has not seen the new set outlives a quarantine of the maximum" {
+	init 0 "1 2 3" --max-ttl 1s
+	REDLOCK_URLS=$(urls 1 2 3) want 0 rl acquire -n -t 30s --guard=off job
+	on_nodes "1 2" flushall
+	REDLOCK_URLS=$(urls 1 2 3) want 69 rl acquire -w 5s job
+	REDLOCK_URLS=$(urls 1 2 3) want 69 rl status --json
+	json_is 'sum(n["guard"]["quarantine_ms"] > 60000 for n in j["nodes"]) == 2'
+	# Another one that looks, and init, keep the length.
+	REDLOCK_URLS=$(urls 1 2 3) want 69 rl acquire -w 300ms other
+	on_node 1 del redlock:set
+	want 69 rl init -r "$(urls 1 2 3)" # two have no fencing numbers, which is told
+	[ "$(($(record 1 quntil) - $(date +%s%3N)))" -gt 60000 ]
+}
+
+@test "after --plain there are clients that have not seen the next set, also with --fresh" {
+	init 0 "1 2 3" --max-ttl 60s --fresh
+	[ -z "$(record 1 unseen)" ]
+	init 0 "1 2 3" --plain
+	init 0 "1 2 3" --max-ttl 1s --fresh
+	[ "$(($(record 3 unseen) - $(date +%s%3N)))" -gt 130000 ] # a minute, and a quarantine of 60 s
+}
+
 @test "clients of all kinds, while nodes become guarded, get a member more, and are plain again" {
 	kinds="off auto" each=1
 	contend "1 2 3"
@@ -303,7 +350,7 @@ exchange() { # each server has the address of the other one
 	nobody_met
 	# A plain client that is connected has a minute to see the record: until then its list must not change twice.
 	want 124 timeout 2 "$REDLOCK_BIN" init -r "$(urls 1 2 3)" --add "$(node_url 4)"
-	says "waiting 6" "clients that were connected before the set was made"
+	says "waiting 10" "clients that were connected before the set was made"
 	on_nodes "1 2 3" hset redlock:set unseen 1
 	kinds="off auto require"
 	contend "1 2 3"

@@ -14,7 +14,8 @@ GUARD_DEFECTS = {
 
 DRAW_ALL = "ops/lib/numbers.lua"
 SET = "src/net/set.c"
-ADMISSION = "src/net/admission.c"
+PERMIT = "src/net/permit.c"
+RECORD = "src/net/record.c"
 GUARD = "src/guard.c"
 FENCE = "src/core/fence.c"
 QUARANTINE = "src/core/quarantine.c"
@@ -25,7 +26,7 @@ GUARD_ROWS = [
 		"\tif (guarded && n->methods.guarded == 0)\n\t\treturn false;", "\tif (false)\n\t\treturn false;",
 		"src/net/submit.c", "if (op->plainly != RL_OP_NONE && !guarded)", "if (op->plainly != RL_OP_NONE && (!guarded || n->methods.guarded == 0))"),
 	("a node in quarantine votes", 46, SET, "} else if (r->verdict != RL_SET_ADMITTED) {", "} else if (false) {"),
-	("a TTL longer than the set's is claimed", 46, ADMISSION,
+	("a TTL longer than the set's is claimed", 46, PERMIT,
 		"return r->ttl_ms > a->set->ttl_ms ? REDLOCK_VOTE_LONG_TTL : REDLOCK_VOTE_PENDING;",
 		"return REDLOCK_VOTE_PENDING;"),
 	("the claim's script does not compare the pass", 46, "ops/acquire.lua", "if not admitted then", "if false then"),
@@ -42,7 +43,7 @@ GUARD_ROWS = [
 	# ---- 47 ----
 	("a quarantine is over at once", 47, "ops/meet.lua",
 		"local whole = ttl + math.max(math.ceil(ttl / 4), 1000) + math.ceil(ttl / 100) + 2", "local whole = 1"),
-	("a connection is as good as new for ever", 46, ADMISSION,
+	("a connection is as good as new for ever", 46, RECORD,
 		"return a->set->ttl_ms > 0 && now_ns >= rl_time_add(since_ns, age_ns);", "return false;"),
 	("ADMIT does not compare the id of the quarantine", 47, "ops/admit.lua",
 		"local over = r[3] == ARGV.record_id and r[1] == id and", "local over = r[1] == id and"),
@@ -55,7 +56,7 @@ GUARD_ROWS = [
 		"highest = rl_time_max(highest, l->numbers->of[i]);", "highest = l->numbers->of[i];"),
 	("a node with a higher number confirms", 48, FENCE, "c.yes = confirmed;", "c.yes = confirmed + ahead;"),
 	("a yes without a number counts", 48, FENCE,
-		"\telse\n\t\trl_ballot_cast(l, e->node, REDLOCK_VOTE_GARBAGE, l->votes[e->node].rtt_ns);", ""),
+		"\telse\n\t\trl_round_cast(l, e->node, REDLOCK_VOTE_GARBAGE, l->votes[e->node].rtt_ns);", ""),
 	("a counter is raised for a token that is gone", 31, "ops/raise.lua",
 		'if redis.call("get", KEYS[i]) ~= ARGV.token then', "if false then"),
 	("several: the first counter alone is raised", 31, "ops/raise.lua", "for i = names + 1, 2 * names do", "for i = names + 1, names + 1 do"),
@@ -64,13 +65,13 @@ GUARD_ROWS = [
 	("several: a lost counter begins at the floor", 31, DRAW_ALL, "and count or most)", "and count or floor)"),
 	("several: a counter goes on below the floor", 31, DRAW_ALL, "count > floor and count", "count > 0 and count"),
 	("several: what was told is not kept", 31, DRAW_ALL, "if last >= most then", "if false then"),
-	("several: names that have no number are kept", 31, "ops/claim_all_fenced.lua", 'redis.pcall("del", KEYS[i])', ""),
+	("several: names that have no number are kept", 31, "ops/claim_all.lua", 'redis.pcall("del", KEYS[i])', ""),
 	("several: names that have no number are kept at the turn", 31, "ops/enter_all.lua",
 		'for i = first, last do redis.pcall("del", KEYS[i]) end', ""),
 	("upgrade: the number is not confirmed", 48, "src/core/share.c",
 		"if (ask->request == RL_OP_UPGRADE_FENCED && !rl", "if (ask->request == RL_OP_NONE && !rl"),
-	("upgrade: an earlier number is kept", 48, "src/core/share.c", "if (!l->alone)\n\t\trl_fence_forget(l);", ""),
-	("upgrade: who shares has the number", 48, "src/core/lock.c", " || rl_policy_of(l)->shares;", ";"),
+	("upgrade: an earlier number is kept", 48, "src/core/share.c", "if (!l->alone)\n\t\trl_acquire_forget_numbers(l);", ""),
+	("upgrade: who shares has the number", 48, "src/core/lock.c", "l->numbers == NULL || rl_policy_of(l)->shares;", "l->numbers == NULL;"),
 	("upgrade: late votes are not raised", 48, FENCE, "if (tally == RL_UNDECIDED && !raising)", "if (tally == RL_UNDECIDED)"),
 	("several: a claim has no number at its turn", 48, "ops/enter_all.lua", "{1, waiting, number,", "{1, waiting, 0,"),
 	("a lost counter begins at the floor", 31, "ops/lib/numbers.lua",

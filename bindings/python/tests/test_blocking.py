@@ -36,7 +36,9 @@ class Plain(ClusterTest):
             self.assertGreater(lock.remaining, TTL / 2)
             self.assertGreaterEqual(self.keys("with"), 2)
             rival = self.lock("with", wait=0)
+            self.assertEqual(rival.error, "")
             self.assertFalse(rival.acquire(blocking=False))
+            self.assertRegex(rival.error, "^busy: held by")
             self.assertFalse(rival.acquire(timeout=0.05))
             with self.assertRaisesRegex(libredlock.LockBusy, "^busy: held by"):
                 rival.__enter__()
@@ -196,6 +198,8 @@ class Programs(ClusterTest):
     def test_ctrl_c_ends_a_wait(self):
         child = self.start(
             """
+            import signal  # a shell ignores it in what it runs in the background
+            signal.signal(signal.SIGINT, signal.default_int_handler)
             holder = client.lock("c", 300)
             holder.acquire()
             print("waits", flush=True)
@@ -207,7 +211,7 @@ class Programs(ClusterTest):
         while child.poll() is None and time.monotonic() < end:  # one may come before the wait
             child.send_signal(signal.SIGINT)
             time.sleep(0.2)
-        self.assertIn("KeyboardInterrupt", child.communicate()[1])
+        self.assertIn("KeyboardInterrupt", child.communicate(timeout=SOON)[1])
         self.assertEqual(redis.Redis(unix_socket_path=self.cluster.sockets[0]).exists("c"), 0)
 
     def test_the_interpreter_ends_with_everything_open(self):
@@ -226,12 +230,13 @@ class Programs(ClusterTest):
         self.assertEqual(redis.Redis(unix_socket_path=self.cluster.sockets[0]).exists("exit"), 0)
 
     def test_another_version_is_told(self):
-        with tempfile.TemporaryDirectory() as folder:
-            library = os.path.join(folder, "other.so")
-            source = b'const char *redlock_version(void) { return "9.8.7"; }'
-            subprocess.run(["cc", "-shared", "-fPIC", "-x", "c", "-", "-o", library], input=source, check=True)
-            child = self.start("", env=dict(os.environ, LD_PRELOAD=library))
-            self.assertRegex(child.communicate()[1], "ImportError: .* compiled for redlock .* libredlock 9.8.7 is loaded")
+        for source, told in ((b'const char *redlock_version(void) { return "9.8.7"; }', "but libredlock 9.8.7 is loaded"),
+                             (b"long redlock_constant(const char *name) { return name[0]; }", "but an older build of libredlock")):
+            with tempfile.TemporaryDirectory() as folder:
+                library = os.path.join(folder, "other.so")
+                subprocess.run(["cc", "-shared", "-fPIC", "-x", "c", "-", "-o", library], input=source, check=True)
+                child = self.start("", env=dict(os.environ, LD_PRELOAD=library))
+                self.assertRegex(child.communicate()[1], "ImportError: .* compiled for redlock .*" + told)
 
     def test_the_module_is_no_command(self):
         run = subprocess.run([sys.executable, "-m", "libredlock"], stderr=subprocess.PIPE, text=True)
