@@ -50,7 +50,8 @@ enum redlock_guard { REDLOCK_GUARD_OFF = 0, REDLOCK_GUARD_AUTO = 1, REDLOCK_GUAR
 
 struct redlock_options {
 	size_t size;
-	const char *const *urls;  /* redis:// valkey:// rediss:// valkeys:// (both TLS) unix://, see the manual */
+	const char *const *urls;  /* redis:// valkey:// rediss:// valkeys:// (both TLS) unix:// redis+sentinel://,
+	                             see the manual */
 	size_t url_count;         /* 1 to REDLOCK_MAX_NODES; use an odd number */
 	const char *user;         /* for nodes whose URL names none; NULL: the default user */
 	const char *password;     /* for nodes whose URL has none; NULL: none */

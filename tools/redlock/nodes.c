@@ -100,12 +100,21 @@ bool nodes_are_local(const struct settings *settings)
 	return settings->urls.count == 1 && strcmp(settings->urls.items[0], "local") == 0;
 }
 
+/* A comma without a URL after it is between the Sentinels of one node. */
+static unsigned count_urls(const char *list)
+{
+	unsigned count = 1;
+	for (const char *at = list; (at = strchr(at, ',')) != NULL; at++) {
+		const char *scheme = strstr(at, "://");
+		count += scheme != NULL && memchr(at + 1, ',', (size_t)(scheme - at - 1)) == NULL;
+	}
+	return count;
+}
+
 const char *nodes_source(const struct settings *settings, unsigned node)
 {
 	for (size_t i = 0; i < settings->urls.count && i < settings->url_sources.count; i++) {
-		unsigned count = 1;
-		for (const char *at = settings->urls.items[i]; (at = strchr(at, ',')) != NULL; at++)
-			count++;
+		unsigned count = count_urls(settings->urls.items[i]);
 		if (node < count)
 			return settings->url_sources.items[i];
 		node -= count;
