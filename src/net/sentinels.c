@@ -177,7 +177,7 @@ static void connect_to(const struct rl_sentinels *s, struct sentinel *one, uint6
 		rl_link_fail_memory(&one->link);
 }
 
-/* One that connects asks by itself, and one that is asked answers. */
+/* A link that connects asks by itself, and a Sentinel with a question is not asked again. */
 static void ask(const struct rl_sentinels *s, struct sentinel *one, uint64_t now_ns)
 {
 	struct rl_link *l = &one->link;
