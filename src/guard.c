@@ -6,6 +6,8 @@
 
 #include "core/time.h"
 #include "net/admission.h"
+#include "net/permit.h"
+#include "net/record.h"
 
 #define READ_NS (200 * RL_NS_PER_MS)
 #define AGAIN_NS (50 * RL_NS_PER_MS)
@@ -94,7 +96,7 @@ static void read_others(struct rl_guard *g, struct rl_nodes *ns, uint64_t now_ns
 			g->asked &= ~bit;
 			continue;
 		}
-		rl_admission_ask(n, now_ns); /* unless its connection is too old, and is made anew */
+		rl_record_ask(n, now_ns); /* unless its connection is too old, and is made anew */
 		if (n->admission->asking) {
 			g->to_ask &= ~bit;
 			g->asked |= bit;
@@ -127,7 +129,7 @@ static void finish(struct rl_guard *g, struct rl_nodes *ns, uint64_t now_ns)
 	if (counted)
 		snprintf(floor, sizeof floor, "%llu", (unsigned long long)number);
 	if (may_repair(ns->set) && same && (over || (counted && lacks_counters(ns, g->node))))
-		rl_admission_admit(&ns->list[g->node], floor, now_ns);
+		rl_record_admit(&ns->list[g->node], floor, now_ns);
 }
 
 /* A node's clock has moved: all are asked for their time at once, so that they can be compared. */
@@ -135,7 +137,7 @@ static void compare_clocks(struct rl_nodes *ns, uint64_t now_ns)
 {
 	ns->set->doubts = false;
 	for (unsigned i = 0; i < ns->count; i++)
-		rl_admission_ask(&ns->list[i], now_ns);
+		rl_record_ask(&ns->list[i], now_ns);
 }
 
 void rl_guard_turn(struct rl_guard *g, struct rl_nodes *ns, uint64_t now_ns)
@@ -149,8 +151,8 @@ void rl_guard_turn(struct rl_guard *g, struct rl_nodes *ns, uint64_t now_ns)
 	if (g->reading && ((g->to_ask | g->asked) == 0 || now_ns >= g->until_ns))
 		finish(g, ns, now_ns);
 	for (unsigned i = 0; i < ns->count; i++) {
-		if (now_ns >= rl_admission_deadline(&ns->list[i]))
-			rl_admission_tick(&ns->list[i], now_ns);
+		if (now_ns >= rl_permit_deadline(&ns->list[i]))
+			rl_permit_tick(&ns->list[i], now_ns);
 		rl_admission_renews(&ns->list[i], now_ns);
 	}
 }
@@ -163,6 +165,6 @@ uint64_t rl_guard_deadline(const struct rl_guard *g, const struct rl_nodes *ns)
 	if (!g->reading && g->again_ns > 0 && may_repair(ns->set) && find_node(ns, &node))
 		next = g->again_ns;
 	for (unsigned i = 0; i < ns->count; i++)
-		next = rl_time_min(next, rl_admission_deadline(&ns->list[i]));
+		next = rl_time_min(next, rl_permit_deadline(&ns->list[i]));
 	return next;
 }

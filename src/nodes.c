@@ -7,6 +7,8 @@
 #include "core/time.h"
 #include "net/admission.h"
 #include "net/auth.h"
+#include "net/permit.h"
+#include "net/record.h"
 
 void rl_nodes_close(struct rl_nodes *ns, bool child)
 {
@@ -44,7 +46,7 @@ static __attribute__((noinline)) void look_again(struct rl_nodes *ns, uint64_t n
 	ns->look_ns = rl_time_add(now, LOOK_NS);
 	rl_set_doubt(ns->set);
 	for (unsigned i = 0; i < ns->count; i++)
-		rl_admission_look(&ns->list[i], now);
+		rl_record_look(&ns->list[i], now);
 }
 
 void rl_nodes_submit(struct rl_nodes *ns, struct rl_request *request, uint32_t to, uint64_t now)
@@ -80,7 +82,7 @@ bool rl_nodes_next_refusal(struct rl_nodes *ns, unsigned *ret_node, struct rl_vo
 	*ret_node = (unsigned)__builtin_ctz(ns->refused_by);
 	*ret_vote = (struct rl_vote){.code = ns->refused_votes[*ret_node]};
 	if (ret_vote->code == REDLOCK_VOTE_QUARANTINE)
-		ret_vote->left_ms = (int64_t)rl_admission_left_ms(&ns->list[*ret_node], now);
+		ret_vote->left_ms = (int64_t)rl_permit_left_ms(&ns->list[*ret_node], now);
 	ns->refused_by &= ns->refused_by - 1;
 	return true;
 }
@@ -278,7 +280,7 @@ void rl_nodes_leap(struct rl_nodes *ns, uint64_t leap_ns)
 {
 	rl_offset_leap(ns->set->offsets, ns->count, leap_ns);
 	for (unsigned i = 0; i < ns->count; i++)
-		rl_admission_leap(&ns->list[i], leap_ns);
+		rl_record_leap(&ns->list[i], leap_ns);
 }
 
 /* ---- new credentials ---- */

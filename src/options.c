@@ -116,7 +116,7 @@ bool rl_options_follow(struct rl_rules *r, uint64_t maximum_ms)
 	s.node_timeout_ns = rl_time_min(s.node_timeout_ns, s.ttl_ns / 3);
 	if (s.danger_ns == r->ttl_ns / 6)
 		s.danger_ns = s.ttl_ns / 6;
-	if (!rl_refusal_leaves_time(&s, s.ttl_ns, s.renew_ns))
+	if (s.renew_ns == r->ttl_ns / 3 || !rl_refusal_leaves_time(&s, s.ttl_ns, s.renew_ns))
 		s.renew_ns = s.ttl_ns / 3;
 	if (!rl_refusal_fits(&s))
 		return false;

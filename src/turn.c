@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
-#include "net/admission.h"
+#include "net/server_clock.h"
 #include "operate.h"
 
 /* With many handles due at once, answers must be read in between: they would look late, and pile up. */
@@ -131,7 +131,7 @@ static void warn_of_clocks(redlock_client *c)
 		struct rl_node *n = &c->nodes.list[i];
 		if ((c->nodes.set->warned >> i & 1) == 0)
 			continue;
-		rl_admission_warn(n);
+		rl_server_clock_warn(n);
 		snprintf(line, sizeof line, "node %u: %s", i, n->link.failure_text);
 		if (c->trace != NULL)
 			c->trace(c->trace_user, line);

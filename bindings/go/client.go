@@ -17,6 +17,7 @@ package redlock
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <unistd.h>
 #include <fcntl.h>
 #include <redlock/redlock.h>
@@ -31,29 +32,44 @@ static int rlgo_fits(void)
 	       redlock_constant("sizeof redlock_vote") >= sizeof(struct redlock_vote);
 }
 
-// A descriptor of the client's own loop that Go may wait for and close; -1: none.
-static int rlgo_descriptor(redlock_client *client)
+// A descriptor for Go's poller: readable once when the client's own is, and then again after rlgo_watch(). -1: none.
+static int rlgo_watcher(redlock_client *client)
 {
-	int fd = redlock_fd(client);
-	fd = fd < 0 ? fd : fcntl(fd, F_DUPFD_CLOEXEC, 0);
-	if (fd >= 0)
-		fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
-	return fd;
+	struct epoll_event once = {.events = EPOLLIN | EPOLLONESHOT};
+	int watcher = epoll_create1(EPOLL_CLOEXEC);
+	if (watcher < 0 || epoll_ctl(watcher, EPOLL_CTL_ADD, redlock_fd(client), &once) < 0)
+		return watcher < 0 ? -1 : (close(watcher), -1);
+	fcntl(watcher, F_SETFL, O_NONBLOCK); // else Go would not poll it
+	return watcher;
 }
 
-static int rlgo_readable(int fd)
+static void rlgo_watch(int watcher, int fd)
+{
+	struct epoll_event once = {.events = EPOLLIN | EPOLLONESHOT};
+	epoll_ctl(watcher, EPOLL_CTL_MOD, fd, &once);
+}
+
+static void rlgo_see(int watcher)
+{
+	struct epoll_event seen;
+	epoll_wait(watcher, &seen, 1, 0);
+}
+
+static int rlgo_wait(int fd, int ms)
 {
 	struct pollfd p = {.fd = fd, .events = POLLIN};
-	return poll(&p, 1, 0) > 0;
+	return poll(&p, 1, ms) > 0;
 }
 */
 import "C"
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 	"unsafe"
 )
@@ -65,18 +81,25 @@ type Config struct {
 	Options       map[string]string // further options, by their names in redlock_config(3): "node-timeout": "200ms"
 }
 
-// Client has connections to all nodes. Any number of goroutines may use it. One goroutine of its own receives.
+// Client has connections to all nodes. Any number of goroutines may use it. One goroutine of its own receives, where no
+// call does so for itself.
 type Client struct {
 	mu     sync.Mutex
 	native *C.redlock_client
 	event  *C.struct_redlock_event
 	locks  map[uintptr]*Lock
 	last   uintptr
-	ready  *os.File
+	ready  *os.File      // nil: closed
 	done   chan struct{} // closed when the goroutine that receives has ended
+	turn   chan struct{} // has an element while nobody receives
+	wake   chan struct{} // the goroutine that receives stands by, and is needed now
+	late   int32         // calls that wait for that goroutine
 }
 
-const textSize = 1024
+const (
+	textSize = 1024
+	patience = time.Millisecond // how long a call receives for itself
+)
 
 func checkLibrary() error {
 	loaded, built := C.GoString(C.redlock_version()), C.GoString(C.rlgo_built())
@@ -103,20 +126,20 @@ func Open(config Config) (*Client, error) {
 	if code := configure(options, config); code < 0 {
 		return nil, newError(code, C.GoString(why))
 	}
-	c := &Client{locks: map[uintptr]*Lock{}, done: make(chan struct{})}
+	c := &Client{locks: map[uintptr]*Lock{}, done: make(chan struct{}), turn: make(chan struct{}, 1), wake: make(chan struct{}, 1)}
 	if code := C.redlock_open(options, &c.native); code < 0 {
 		return nil, newError(code, C.GoString(why))
 	}
 	c.event = (*C.struct_redlock_event)(C.calloc(1, C.sizeof_struct_redlock_event))
 	c.event.size = C.sizeof_struct_redlock_event
-	fd := C.rlgo_descriptor(c.native)
-	if fd < 0 {
-		close(c.done)
+	c.turn <- struct{}{}
+	watcher := C.rlgo_watcher(c.native)
+	if watcher < 0 {
 		c.end()
 		return nil, newError(C.REDLOCK_E_SYSTEM, "")
 	}
-	c.ready = os.NewFile(uintptr(fd), "redlock")
-	go c.receive(c.ready, fd)
+	c.ready = os.NewFile(uintptr(watcher), "redlock")
+	go c.receive(c.ready, watcher)
 	return c, nil
 }
 
@@ -154,21 +177,69 @@ func configure(options *C.struct_redlock_options, config Config) C.int {
 	return 0
 }
 
-// receive drives the client whenever its descriptor is readable. Go's poller tells of a change once, so all that is
-// there is taken before the next wait.
-func (c *Client) receive(ready *os.File, fd C.int) {
+// receive drives the client when its descriptor is readable, unless a call does. It then stands by, and the watcher stays
+// silent: Go's poller would wake a thread for each answer.
+func (c *Client) receive(ready *os.File, watcher C.int) {
 	defer close(c.done)
 	raw, err := ready.SyscallConn()
 	if err != nil {
 		return
 	}
 	_ = raw.Read(func(uintptr) bool {
-		for more := true; more; {
-			c.drive()
-			more = C.rlgo_readable(fd) != 0
+		C.rlgo_see(watcher)
+		for !c.takesTurn() {
+			select {
+			case <-c.wake:
+			case <-time.After(patience):
+			}
 		}
+		c.drive()
+		C.rlgo_watch(watcher, C.redlock_fd(c.native))
+		c.turn <- struct{}{}
 		return false
 	})
+}
+
+func (c *Client) takesTurn() bool {
+	select {
+	case <-c.turn:
+		return true
+	default:
+		return false
+	}
+}
+
+// await waits for the result of an operation that has begun; false: ctx ended first. A call receives for itself a while,
+// in C and one at a time: the nodes answer sooner than Go changes to another goroutine and back.
+func (c *Client) await(ctx context.Context, result chan C.int) (code C.int, ended bool) {
+	end := time.Now().Add(patience)
+	select {
+	case code = <-result:
+		return code, true
+	case <-ctx.Done():
+		return 0, false
+	case <-c.turn:
+	}
+	for len(result) == 0 && ctx.Err() == nil && time.Now().Before(end) {
+		if C.rlgo_wait(C.redlock_fd(c.native), C.int(patience/time.Millisecond)) != 0 {
+			c.drive()
+		}
+	}
+	c.turn <- struct{}{}
+	late := atomic.AddInt32(&c.late, 1)
+	defer atomic.AddInt32(&c.late, -1)
+	if late > 1 || len(result) == 0 {
+		select {
+		case c.wake <- struct{}{}:
+		default:
+		}
+	}
+	select {
+	case code = <-result:
+		return code, true
+	case <-ctx.Done():
+		return 0, false
+	}
 }
 
 // drive sends and receives what there is, and passes events on to their locks.
@@ -203,6 +274,7 @@ func (c *Client) Close() error {
 }
 
 func (c *Client) end() {
+	<-c.turn // nobody receives from now on
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	closed := newError(C.REDLOCK_E_STATE, "the client was closed")

@@ -189,13 +189,12 @@ func (l *Lock) run(ctx context.Context, start func() C.int) C.int {
 		return code
 	}
 	l.client.drive()
-	select {
-	case code = <-result:
-		return code
-	case <-ctx.Done():
+	code, ended := l.client.await(ctx, result)
+	if !ended {
 		_ = l.Cancel()
-		return <-result
+		code, _ = l.client.await(context.Background(), result)
 	}
+	return code
 }
 
 // fail makes the error of a call that ended with this code.

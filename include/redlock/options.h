@@ -119,9 +119,10 @@ struct redlock_lock_options {
 	uint64_t ttl_ms;  /* REDLOCK_MIN_TTL_MS to REDLOCK_MAX_TTL_MS. A guarded set refuses a TTL that is longer
 	                     than its maximum. REDLOCK_DEFAULT_TTL: 30000. Where the maximum is shorter, the
 	                     handle takes the maximum as soon as it is known, and keeps it: a default danger_ms
-	                     becomes a sixth of it, the node timeout a third at most, and a renew_ms that does
-	                     not fit a third. If min_validity_ms or danger_ms does not fit, the handle stays as
-	                     it is, and is refused. redlock_lock_terms() returns what it has. */
+	                     becomes a sixth of it, the node timeout a third at most, and a renew_ms that is
+	                     a third of 30000, or does not fit, a third. If min_validity_ms or danger_ms does
+	                     not fit, the handle stays as it is, and is refused.
+	                     redlock_lock_terms() returns what it has. */
 	uint64_t wait_ms; /* how long acquire waits for a busy lock: 0 not at all, REDLOCK_FOREVER no limit; 0 */
 	uint64_t noquorum_wait_ms; /* of that, for an unreachable quorum; REDLOCK_FOREVER: as wait_ms */
 	uint64_t min_validity_ms;  /* accept a grant only if more than this is left; 0 */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Sends a node's requests: queues the next one that no caller asked for, and writes all bytes that may leave.
- * Part of the node: admission.c calls it before a connection is left, and others by node.h.
+ * Part of the node: record.c calls it before a connection is left, and others by node.h.
  */
 #ifndef RL_NET_FLUSH_H
 #define RL_NET_FLUSH_H

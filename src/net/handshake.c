@@ -22,7 +22,7 @@ static const struct opening openings[] = {
     /* which commands of its own it has for what the scripts do; INFO has said whose answer that is */
     [RL_SETUP_PROBE] = {{"COMMAND", "INFO", "delex", "delifeq"}, RL_REPLY_ARRAY, false},
     [RL_SETUP_KILL] = {{"CLIENT", "KILL", "ID"}, RL_REPLY_INTEGER, false},
-    [RL_SETUP_MEET] = {{NULL}, RL_REPLY_ARRAY, false}, /* admission.c has the words */
+    [RL_SETUP_MEET] = {{NULL}, RL_REPLY_ARRAY, false}, /* record.c has the words */
     [RL_SETUP_SUBSCRIBE] = {{"SUBSCRIBE"}, RL_REPLY_ARRAY, true},
 };
 

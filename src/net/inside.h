@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The inside of a node, and its answers: for node.c, and for the files that are a part of it and that node.c
- * calls, admission.c, flush.c, loss.c and submit.c. Others see node.h.
+ * calls: admission.c, permit.c, record.c and server_clock.c of a guarded node, flush.c, loss.c and submit.c.
+ * Others see node.h.
  */
 #ifndef RL_NET_INSIDE_H
 #define RL_NET_INSIDE_H
@@ -12,9 +13,28 @@
 #include "net/ledger.h"
 #include "net/link.h"
 #include "net/listener.h"
+#include "net/set.h"
 #include "net/talk.h"
 #include "proto/method.h"
 #include "proto/wire.h"
+
+/* The right of a guarded node to vote, as far as this client knows (admission.h). */
+struct rl_admission {
+	struct rl_set *set;
+	struct rl_set_opinion opinion;
+	bool holds;  /* operations wait: nothing is known yet on this connection, and the set may be guarded */
+	bool passed; /* it was admitted on this connection: answers in guarded forms may be under way */
+	bool asking; /* MEET or ADMIT is out */
+	bool late;   /* the connection before was too old when it was open */
+	bool leaves; /* operations wait for a new connection, which is made when nothing is under way on this one
+	              */
+	char id[RL_SET_ID + 1];
+	bool wanted; /* somebody has asked for a vote in vain since */
+	uint64_t asked_ns;
+	uint64_t over_ns;  /* when the quarantine ends, as far as is known */
+	bool timing;       /* it is asked for its time, */
+	uint64_t timed_ns; /* since then, or was last */
+};
 
 struct rl_node {
 	uint32_t id; /* the node's number */

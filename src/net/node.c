@@ -10,6 +10,9 @@
 #include "net/auth.h"
 #include "net/handshake.h"
 #include "net/loss.h"
+#include "net/permit.h"
+#include "net/record.h"
+#include "net/server_clock.h"
 #include "net/submit.h"
 #include "proto/answer.h"
 
@@ -39,7 +42,7 @@ void rl_node_close(struct rl_node *n, bool child)
 static bool begin_handshake(struct rl_node *n, uint64_t now_ns)
 {
 	return rl_handshake_begin(&n->link, n->ledger.ghost_count > 0) &&
-	       (n->admission == NULL || rl_admission_begin(n, now_ns));
+	       (n->admission == NULL || rl_record_begin(n, now_ns));
 }
 
 void rl_node_connect(struct rl_node *n, uint64_t now_ns)
@@ -121,7 +124,7 @@ static bool next_of_talk(struct rl_node *n, struct rl_answer *ret, uint64_t now_
 		settle(n, &r.entry, r.vote.code, r.error, now_ns);
 		*ret = (struct rl_answer){.tag = r.entry.tag, .operation = r.entry.operation, .vote = r.vote};
 		if (n->guards && r.vote.code == REDLOCK_VOTE_YES && rl_ops_relies(&rl_ops[r.entry.operation]))
-			ret->vote.code = rl_admission_of_talk(n);
+			ret->vote.code = rl_permit_of_talk(n);
 		if (is_stale(n, &r.entry, r.vote.code, now_ns))
 			ret->vote.code = REDLOCK_VOTE_STALE;
 		if (r.entry.tag.seq != 0)
@@ -156,9 +159,9 @@ static void renew_if_due(struct rl_node *n, uint64_t now_ns)
 /* False: it can go neither by this connection nor by a new one yet. */
 static bool may_go(struct rl_node *n, const struct rl_request *r, uint64_t now_ns)
 {
-	if (!rl_admission_must_leave(n, r, now_ns))
+	if (!rl_record_must_leave(n, r, now_ns))
 		return true;
-	bool leaves = rl_admission_leave(n);
+	bool leaves = rl_record_leave(n);
 	renew_if_due(n, now_ns);
 	return leaves;
 }
@@ -170,16 +173,16 @@ static enum redlock_vote_code submit_guarded(struct rl_node *n, const struct rl_
 	struct rl_request guarded = *r;
 	if (!may_go(n, r, now_ns))
 		return REDLOCK_VOTE_BACKLOG;
-	rl_admission_hold(n, r);
-	enum redlock_vote_code refused = rl_admission_vote(n, r, now_ns);
+	rl_permit_hold(n, r);
+	enum redlock_vote_code refused = rl_permit_vote(n, r, now_ns);
 	if (refused != REDLOCK_VOTE_PENDING)
 		return refused;
 	guarded.pass = n->methods.pass;
-	guarded.timed = rl_admission_times(n, r, now_ns);
+	guarded.timed = rl_server_clock_times(n, r, now_ns);
 	rl_wire_pass(wire, &guarded);
 	enum redlock_vote_code vote = rl_submit_request(n, &guarded, wire, now_ns);
 	if (guarded.timed && vote == REDLOCK_VOTE_PENDING)
-		rl_admission_timed(n, now_ns);
+		rl_server_clock_timed(n, now_ns);
 	return vote;
 }
 
@@ -276,7 +279,7 @@ static void take_answer(struct rl_node *n, const struct rl_entry *entry, const s
 		settle(n, entry, vote, error ? reply->value.text : NULL, now_ns);
 	bool made = op->claims && entry->own_value && vote == REDLOCK_VOTE_YES;
 	bool stale = is_stale(n, entry, vote, now_ns);
-	bool off = vote == REDLOCK_VOTE_YES && rl_ops_relies(op) && n->guards && rl_admission_is_off(n);
+	bool off = vote == REDLOCK_VOTE_YES && rl_ops_relies(op) && n->guards && rl_server_clock_is_off(n);
 	if (made && (stale || off || entry->given_up) && !rl_submit_give_back(n, entry))
 		n->ledger.lingering++;
 	if (stale || off)
@@ -312,13 +315,13 @@ static __attribute__((noinline)) bool take_unguarded(struct rl_node *n, const st
                                                      uint64_t now_ns)
 {
 	struct rl_vote vote;
-	if (rl_admission_weigh(n, entry, reply, &vote) != RL_ADMISSION_VOID)
+	if (rl_permit_weigh(n, entry, reply, &vote) != RL_PERMIT_VOID)
 		return false;
 	bool over = is_over(n, entry), made = rl_ops[entry->operation].claims && vote.code == REDLOCK_VOTE_YES;
 	*ret = (struct rl_answer){.tag = entry->tag, .operation = entry->operation};
 	if (made && !rl_submit_give_back(n, entry))
 		n->ledger.lingering++;
-	ret->vote = rl_admission_vote_anew(n, entry, now_ns);
+	ret->vote = rl_permit_vote_anew(n, entry, now_ns);
 	bool asks = ret->vote.code == REDLOCK_VOTE_PENDING;
 	if (asks && (over || !rl_submit_anew(n, entry)))
 		ret->vote.code = REDLOCK_VOTE_BACKLOG;
@@ -349,7 +352,7 @@ static __attribute__((noinline)) bool must_wait(struct rl_node *n, const struct 
                                                 const struct rl_reply *reply)
 {
 	struct rl_vote vote;
-	return front->step == RL_STEP_NONE && rl_admission_weigh(n, front, reply, &vote) == RL_ADMISSION_WAITS;
+	return front->step == RL_STEP_NONE && rl_permit_weigh(n, front, reply, &vote) == RL_PERMIT_WAITS;
 }
 
 /* The server has reported its run_id, or will not. The ghosts of another process died with it; those of this
@@ -418,7 +421,7 @@ static bool next_unasked(struct rl_node *n, struct rl_answer *ret, uint64_t now_
 {
 	bool waits = n->guards && n->admission->opinion.kind == RL_SET_HOLD;
 	return (n->talk.resolved > 0 && !waits && next_of_talk(n, ret, now_ns)) ||
-	       (n->refusals > 0 && rl_admission_next(n, ret, now_ns));
+	       (n->refusals > 0 && rl_permit_next(n, ret, now_ns));
 }
 
 bool rl_node_next(struct rl_node *n, struct rl_answer *ret, uint64_t now_ns)

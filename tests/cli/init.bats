@@ -55,6 +55,28 @@ load init_helper
 	want 64 rl run -n --kill-after 9s -t 10s other true
 }
 
+is_a_third_over() { # N KEY
+	! lives_longer "$1" "$2" 19000
+}
+
+# A new connection looks for a record at once. An extend never shortens the life of a key: the test does.
+@test "a run without --ttl follows the maximum of a set that is guarded while it runs" {
+	local run
+	REDLOCK_URLS=$(urls 1 2 3) "$REDLOCK_BIN" run job sh -c \
+		"trap 'exit 9' TERM; until [ -e '$sandbox/go' ]; do sleep 0.05; done" 2>"$sandbox/told" 3>&- &
+	run=$!
+	until_true lives_longer 1 job 20000
+	init 0 "1 2 3" --max-ttl 6s --fresh
+	on_nodes "1 2 3" client kill type normal
+	patience=60 until_true is_a_third_over 1 job # when the first renewal is due
+	on_nodes "1 2 3" pexpire job 5500
+	until_true lives_longer 1 job 5500
+	kill -0 "$run"
+	touch "$sandbox/go"
+	await "$run" 0
+	[ ! -s "$sandbox/told" ]
+}
+
 @test "status tells how long a quarantine lasts, with the guard too" {
 	made "1 2 3"
 	on_nodes "1 2 3" hset redlock:set pass gone:
@@ -133,8 +155,10 @@ is_anywhere() { # KEY
 	init 69 "3" --finish --node-timeout 200ms
 	kill_nodes CONT 3
 	[ "$(record 1 set)" = "" ]
-	init 78 "1 2" --add "$(node_url 3)"
+	init 78 "1 2" --remove "$(node_url 3)"
 	says "first run: redlock init"
+	init 69 "1 2" --add unix:///nowhere
+	[ "$(record 1 set)" = "" ]
 	made "1 2 3"
 	init 78 "1 2 3 4"
 	says "with other members: $(member 1) $(member 2) $(member 3)"

@@ -133,9 +133,12 @@ ends_cut_off() { # CODE
 	ends 0
 	[ "$(wc -l <<<"$stderr")" = 1 ]
 	says "2 of 5 nodes without the lock, 3 votes are needed: one more failure ends it; nodes 1, 2: its key is missing or is somebody else's"
-	start_run -q --renew 300ms "$job" -c "sleep 1"
+	rm "$place/end"
+	start_run -q --renew 300ms "$job" -c "while [ ! -e $place/end ]; do sleep 0.1; done"
 	until_true has_keys 5 "$all" "$job"
 	on_nodes "1 2" flushall
+	sleep 0.8
+	touch "$place/end"
 	ends 0
 	[ -z "$stderr" ]
 }

@@ -7,7 +7,7 @@
 #include "fixture.h"
 #include "record.h"
 
-enum { NODES = 3, MAX_TTL_MS = 1000, LONG_TTL_MS = 5000, NODE_TIMEOUT_MS = 800 };
+enum { NODES = 3, MAX_TTL_MS = 1000, LONG_TTL_MS = 20000, NODE_TIMEOUT_MS = 800 };
 #define SECOND INT64_C(1000000000)
 
 static redlock_client *open_guarded(int guard)
@@ -57,10 +57,9 @@ static bool are_known(redlock_lock *lock)
 	return all;
 }
 
-/* Returns how long it took until node 0 voted again. */
-static uint64_t comes_back(redlock_lock *lock)
+/* Returns how long it took since then until node 0 voted again. */
+static uint64_t comes_back(redlock_lock *lock, uint64_t begin_ns)
 {
-	uint64_t begin_ns = wait_now_ns();
 	assert_soon(votes(lock, REDLOCK_VOTE_YES));
 	return wait_elapsed_ms(begin_ns);
 }
@@ -73,11 +72,12 @@ TEST(a_clock_that_was_set_has_no_vote_for_the_longest_ttl)
 		own_client *client = open_guarded(REDLOCK_GUARD_REQUIRE);
 		own_lock *lock = fixture_lock(client, "job", MAX_TTL_MS, 0);
 		assert_soon(votes(lock, REDLOCK_VOTE_YES));
+		uint64_t begin_ns = wait_now_ns();
 		server_set_clock(&servers.server[0], offs[i]);
 		assert_soon(votes(lock, REDLOCK_VOTE_CLOCK));
 		assert_true(is_told(client, 0, offs[i] > 0 ? "has moved by +" : "has moved by -"));
 		assert_true(is_told(client, 0, "it does not vote"));
-		assert_in_range(comes_back(lock), MAX_TTL_MS - 100, WAIT_SOON_MS);
+		assert_in_range(comes_back(lock, begin_ns), MAX_TTL_MS - 100, 2 * WAIT_SOON_MS);
 		heal_clocks();
 	}
 }
@@ -90,7 +90,7 @@ TEST(a_holder_sees_it)
 	own_lock *lock = fixture_held(client, "job", LONG_TTL_MS, 0);
 	assert_soon(redlock_extend(lock, 0) == 0 &&
 	            fixture_vote(lock, 0) == REDLOCK_VOTE_YES); /* its time is known */
-	server_set_clock(&servers.server[0], 10 * SECOND);
+	server_set_clock(&servers.server[0], 60 * SECOND);
 	uint64_t begin_ns = wait_now_ns();
 	do {
 		wait_ms(60);
@@ -111,12 +111,12 @@ TEST(two_clocks_are_set)
 		own_lock *held = fixture_lock(a, "job", LONG_TTL_MS, 0),
 		         *wanted = fixture_lock(b, "job", LONG_TTL_MS, 0);
 		assert_soon(are_known(other));
-		on_servers(0, 2, set_and_see(it, 10 * SECOND));
+		on_servers(0, 2, set_and_see(it, 60 * SECOND));
 		if (guard != REDLOCK_GUARD_OFF)
 			assert_soon(votes(other, REDLOCK_VOTE_CLOCK) && fixture_vote(other, 1) == REDLOCK_VOTE_CLOCK);
 		expect_ok(held, redlock_acquire(held)); /* a client that has not looked since knows nothing */
 		expect_ok(held, redlock_query(held));   /* the third one may have answered late */
-		on_servers(0, 2, set_and_see(it, 20 * SECOND));
+		on_servers(0, 2, set_and_see(it, 120 * SECOND));
 		int want = guard == REDLOCK_GUARD_OFF ? 0 : REDLOCK_E_NOQUORUM;
 		expect_result(wanted, want, redlock_acquire(wanted));
 		assert_true(redlock_remaining_ms(held) > 0);
@@ -191,17 +191,20 @@ TEST(a_clock_that_stands_still_or_runs_fast_is_out)
 		own_client *client = open_guarded(REDLOCK_GUARD_REQUIRE);
 		own_lock *lock = fixture_lock(client, "job", MAX_TTL_MS, 0);
 		unsigned out = 0, in = 0;
-		for (uint64_t begin_ns = wait_now_ns(); wait_elapsed_ms(begin_ns) < UINT64_C(5) * MAX_TTL_MS;
-		     wait_ms(5)) {
+		for (uint64_t begin_ns = wait_now_ns();
+		     out == 0 || wait_elapsed_ms(begin_ns) < UINT64_C(5) * MAX_TTL_MS; wait_ms(5)) {
 			if (fast)
 				server_set_clock(&servers.server[0], (int64_t)(wait_now_ns() - begin_ns) / 10);
+			uint64_t asked_ns = wait_now_ns();
 			bool is_out = votes(lock, REDLOCK_VOTE_CLOCK);
+			if (wait_elapsed_ms(asked_ns) > 50)
+				continue; /* a slow answer says little of a clock, and may let the node in once */
 			out += is_out;
 			in += !is_out && out > 0;
 		}
-		assert_true(in < out / 10); /* a slow answer may let it in once */
+		assert_true(in <= out / 10);
 		heal_clocks();
-		comes_back(lock);
+		comes_back(lock, wait_now_ns());
 	}
 }
 

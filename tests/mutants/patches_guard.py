@@ -14,7 +14,8 @@ GUARD_DEFECTS = {
 
 DRAW_ALL = "ops/lib/numbers.lua"
 SET = "src/net/set.c"
-ADMISSION = "src/net/admission.c"
+PERMIT = "src/net/permit.c"
+RECORD = "src/net/record.c"
 GUARD = "src/guard.c"
 FENCE = "src/core/fence.c"
 QUARANTINE = "src/core/quarantine.c"
@@ -25,7 +26,7 @@ GUARD_ROWS = [
 		"\tif (guarded && n->methods.guarded == 0)\n\t\treturn false;", "\tif (false)\n\t\treturn false;",
 		"src/net/submit.c", "if (op->plainly != RL_OP_NONE && !guarded)", "if (op->plainly != RL_OP_NONE && (!guarded || n->methods.guarded == 0))"),
 	("a node in quarantine votes", 46, SET, "} else if (r->verdict != RL_SET_ADMITTED) {", "} else if (false) {"),
-	("a TTL longer than the set's is claimed", 46, ADMISSION,
+	("a TTL longer than the set's is claimed", 46, PERMIT,
 		"return r->ttl_ms > a->set->ttl_ms ? REDLOCK_VOTE_LONG_TTL : REDLOCK_VOTE_PENDING;",
 		"return REDLOCK_VOTE_PENDING;"),
 	("the claim's script does not compare the pass", 46, "ops/acquire.lua", "if not admitted then", "if false then"),
@@ -42,7 +43,7 @@ GUARD_ROWS = [
 	# ---- 47 ----
 	("a quarantine is over at once", 47, "ops/meet.lua",
 		"local whole = ttl + math.max(math.ceil(ttl / 4), 1000) + math.ceil(ttl / 100) + 2", "local whole = 1"),
-	("a connection is as good as new for ever", 46, ADMISSION,
+	("a connection is as good as new for ever", 46, RECORD,
 		"return a->set->ttl_ms > 0 && now_ns >= rl_time_add(since_ns, age_ns);", "return false;"),
 	("ADMIT does not compare the id of the quarantine", 47, "ops/admit.lua",
 		"local over = r[3] == ARGV.record_id and r[1] == id and", "local over = r[1] == id and"),

@@ -414,6 +414,7 @@ TEST(a_default_ttl_follows_the_maximum_of_a_node_set)
 	} cases[] = {
 	    {REDLOCK_DEFAULT_TTL, 0, REDLOCK_DEFAULT_DANGER, 0, 10000, 10000, 0, 1666},
 	    {REDLOCK_DEFAULT_TTL, 10000, 0, 0, 10000, 10000, 3333, 0}, /* does not fit */
+	    {REDLOCK_DEFAULT_TTL, 10000, 0, 0, 15000, 15000, 5000, 0}, /* a third stays one */
 	    {REDLOCK_DEFAULT_TTL, 6000, 4000, 9000, 10000, 10000, 6000, 4000},
 	    {REDLOCK_DEFAULT_TTL, 0, REDLOCK_DEFAULT_DANGER, 0, 10, 10, 0, 1},
 	    {REDLOCK_DEFAULT_TTL, 0, REDLOCK_DEFAULT_DANGER, 0, 30000, 0, 0, 0}, /* is not shorter */

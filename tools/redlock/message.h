@@ -10,19 +10,19 @@
 
 #include "options.h"
 
-/* Every message is a row of messages.def. say(settings, MSG(RENEWED), name): the row's identifier and format,
+/* Every message is a row of message_rows.h. say(settings, MSG(RENEWED), name): the row's identifier and format,
  * whose arguments the compiler checks. */
 #define SECTION(name, title) SECTION_##name,
 #define MESSAGE(id, text, step) MESSAGE_##id,
 enum message_id {
-#include "messages.def"
+#include "message_rows.h"
 	MESSAGE_COUNT
 };
 #undef MESSAGE
 #undef SECTION
 #define SECTION(name, title)
 #define MESSAGE(id, text, step) __attribute__((unused)) static const char FORMAT_##id[] = text;
-#include "messages.def"
+#include "message_rows.h"
 #undef MESSAGE
 #undef SECTION
 #define MSG(id) MESSAGE_##id, FORMAT_##id

@@ -41,7 +41,7 @@ static const struct {
 #define SECTION(name, title) {.format = (title)},
 #define MESSAGE(id, text, step) {#id, text, step},
 static const struct message_row messages[] = {
-#include "messages.def"
+#include "message_rows.h"
 };
 
 const struct message_row *message_row(enum message_id id)

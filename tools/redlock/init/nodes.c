@@ -122,7 +122,7 @@ bool init_turn_to(struct init *in, bool is_added)
 	in->other = is_added ? in->joins : in->leaves;
 	for (int i = 0; i < (int)in->nodes; i++) {
 		in->listed[i] = i != in->joins && !(i == in->leaves && is_added);
-		in->wanted[i] = i != in->leaves && !(i == in->joins && !is_added);
+		in->wanted[i] = i != in->leaves && !(i == in->joins && (!is_added || in->founds));
 	}
 	put_quorum(in, in->wanted, init_replaces(in) && !is_added, in->target_quorum);
 	put_quorum(in, in->listed, init_replaces(in) && is_added, in->list_quorum);

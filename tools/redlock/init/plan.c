@@ -164,6 +164,15 @@ static struct init_config config_of(const struct init *in, const struct guard_re
 
 /* ---- no set ---- */
 
+/* --add to plain nodes: these become a set first. Later rounds go on with that until it is made. */
+static int found_before_change(struct init *in)
+{
+	if (init_complain_silent(in, in->wanted, ": a change needs all nodes") > 0)
+		return EXIT_NOQUORUM;
+	in->founds = true;
+	return init_turn_to(in, true) ? init_found(in) : EXIT_INTERNAL;
+}
+
 static int plan_without_set(struct init *in)
 {
 	int code = refuse_damaged(in, ", and no node that answers has one to follow: run this again when others "
@@ -175,8 +184,11 @@ static int plan_without_set(struct init *in)
 		in->note = "there is no guarded node set: every client may use these nodes";
 		return init_complain_silent(in, in->wanted, "") > 0 ? EXIT_NOQUORUM : EXIT_OK;
 	}
-	if (in->other < 0 && !in->settings->new_epoch && !in->settings->finish)
+	bool founds = !in->settings->new_epoch && !in->settings->finish;
+	if (founds && (in->other < 0 || in->founds))
 		return init_found(in);
+	if (founds && in->is_added && !init_replaces(in) && in->list[0] != '\0')
+		return found_before_change(in);
 	if (init_complain_silent(in, in->wanted, "") > 0)
 		return EXIT_NOQUORUM;
 	complain(MSG(INIT_NO_RECORD));
@@ -415,7 +427,13 @@ static int plan_set(struct init *in, unsigned latest)
 		return plan_plain(in, &now);
 	if (in->settings->new_epoch)
 		return plan_epoch(in, &now);
-	return is_target ? go_on(in, &now) : init_begin_change(in, &now);
+	if (!is_target)
+		return init_begin_change(in, &now);
+	code = go_on(in, &now);
+	if (code != EXIT_OK || !in->founds)
+		return code;
+	in->founds = false;
+	return init_turn_to(in, true) ? INIT_MORE : EXIT_INTERNAL;
 }
 
 int init_plan(struct init *in)

@@ -101,8 +101,6 @@ void run_finish_off(struct run *run)
 /* RUN_EVENT_COUNT: nothing of concern here. */
 static enum run_event lock_event(const struct redlock_event *event)
 {
-	if (event->kind == REDLOCK_EVENT_DANGER)
-		return RUN_ON_LATE;
 	if (event->kind == REDLOCK_EVENT_LOST)
 		return RUN_ON_LOSS;
 	if (event->kind != REDLOCK_EVENT_DONE)
@@ -189,8 +187,6 @@ static void take_lock_event(struct run *run, const struct redlock_event *event)
 		run->result = event->result;
 	if (event->kind == REDLOCK_EVENT_DONE && event->operation == REDLOCK_OP_RELEASE)
 		run->given_back = event->result == 0;
-	if (event->kind == REDLOCK_EVENT_DANGER)
-		run->late = true;
 	/* The command may have ended before that: the guard knows. */
 	if (event->kind == REDLOCK_EVENT_LOST)
 		run_look_at_guard(run);
@@ -223,6 +219,7 @@ void run_follow_deadline(struct run *run)
 	if (!run_has_processes(run) || deadline_ns == 0 || deadline_ns == run->deadline_ns)
 		return;
 	bool renewed = deadline_ns > run->deadline_ns;
+	run_follow_maximum(run);
 	run_publish(run, deadline_ns, ahead_ns);
 	if (!renewed) /* the guard has seen itself that the wall clock was set */
 		return;

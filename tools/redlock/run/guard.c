@@ -37,6 +37,15 @@ struct post { /* the guard's place to work */
 	bool waking;   /* the supervisor may be stopped, and must not be */
 };
 
+/* The deadline, and what counts back from it. A shorter TTL is told before its first deadline. */
+static uint64_t read_times(struct post *post)
+{
+	uint64_t deadline_ns = share_deadline_ns(post->share);
+	post->watch.kill_after_ns = atomic_load(&post->share->kill_after_ns);
+	post->watch.margin_ns = atomic_load(&post->share->margin_ns);
+	return deadline_ns;
+}
+
 /* ---- actions ---- */
 
 /* vfork saves copying memory for nothing: the child changes none of it. But the guard waits until the command
@@ -45,8 +54,7 @@ struct post { /* the guard's place to work */
 static void launch(struct post *post)
 {
 	pid_t guard = getpid();
-	post->watch.kill_after_ns = atomic_load(&post->share->kill_after_ns);
-	post->watch.margin_ns = atomic_load(&post->share->margin_ns);
+	(void)read_times(post);
 	launch_complete(post->launch, post->share);
 	const struct hold *hold = post->launch->hold;
 	bool executes = hold == NULL && post->launch->term == NULL;
@@ -237,7 +245,7 @@ static void listen_to_supervisor(struct post *post)
 
 static void keep_time(struct post *post)
 {
-	uint64_t deadline_ns = share_deadline_ns(post->share);
+	uint64_t deadline_ns = read_times(post);
 	enum guard_event event;
 	if (!watch_is_due(&post->watch, clock_ns(), deadline_ns, &event))
 		return;
@@ -248,9 +256,9 @@ static void keep_time(struct post *post)
 
 /* ---- the process ---- */
 
-static uint64_t next_time(const struct post *post)
+static uint64_t next_time(struct post *post)
 {
-	uint64_t due_ns = watch_due(&post->watch, share_deadline_ns(post->share));
+	uint64_t deadline_ns = read_times(post), due_ns = watch_due(&post->watch, deadline_ns);
 	uint64_t again_ns = UINT64_MAX;
 	if (post->waking)
 		again_ns = clock_ns() + WAKE_AGAIN_NS;
@@ -334,6 +342,8 @@ int guard_start(struct guard *guard, struct launch *launch, const struct watch *
 	int link[2];
 	if (guard->share == NULL || socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, link) < 0)
 		return -1;
+	atomic_store(&guard->share->kill_after_ns, watch->kill_after_ns);
+	atomic_store(&guard->share->margin_ns, watch->margin_ns);
 	guard->pid = fork();
 	if (guard->pid == 0) {
 		close(link[0]);

@@ -115,6 +115,9 @@ void run_drive_client(struct run *run);
 /* The acquire was refused, because of a TTL that nobody asked for: begins it anew with the maximum of the
  * node set, and the times that follow. False: it was another refusal, or that cannot work. */
 bool run_shorten(struct run *run, int result);
+/* The times of a run that nobody gave any follow from the maximum of the node set, as its lock does. Before
+ * the guard is told of a deadline. */
+void run_follow_maximum(struct run *run);
 void run_follow_deadline(struct run *run); /* tells the guard of a renewal */
 void run_finish_off(struct run *run);      /* the guard's work, after its end */
 

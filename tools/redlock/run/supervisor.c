@@ -58,6 +58,15 @@ static uint64_t max_hold_ns(const struct run *run)
 	return run->acquired_ns + run->settings->max_hold_ms * 1000000;
 }
 
+/* A renewal that has not succeeded by then is late. */
+static uint64_t late_ns(const struct run *run)
+{
+	bool runs = run->state == RUN_HELD || run->state == RUN_CHILD_GONE;
+	if (!runs || run->late || run->deadline_ns == 0)
+		return UINT64_MAX;
+	return run->deadline_ns - run_times_late_ms(&run->times) * 1000000;
+}
+
 static uint64_t min_hold_ns(const struct run *run)
 {
 	return run->state == RUN_RESTING ? run->acquired_ns + run->settings->min_hold_ms * 1000000 : UINT64_MAX;
@@ -76,8 +85,8 @@ static uint64_t finish_off_ns(const struct run *run)
 
 static void arm(struct run *run)
 {
-	const uint64_t times[] = {overdue_ns(run),  find_ns(run),      show_ns(run),      max_hold_ns(run),
-	                          min_hold_ns(run), leftovers_ns(run), finish_off_ns(run)};
+	const uint64_t times[] = {overdue_ns(run),  find_ns(run),      show_ns(run),       max_hold_ns(run),
+	                          min_hold_ns(run), leftovers_ns(run), finish_off_ns(run), late_ns(run)};
 	uint64_t first = UINT64_MAX;
 	for (size_t i = 0; i < sizeof times / sizeof times[0]; i++)
 		if (times[i] < first)
@@ -95,6 +104,10 @@ static void keep_time(struct run *run)
 	if (now_ns >= max_hold_ns(run)) {
 		run->capped = true;
 		run_apply(run, RUN_ON_MAX_HOLD);
+	}
+	if (now_ns >= late_ns(run)) {
+		run->late = true;
+		run_apply(run, RUN_ON_LATE);
 	}
 	if (now_ns >= leftovers_ns(run)) {
 		run->leftovers_told = true;
@@ -138,17 +151,49 @@ static void supervise(struct run *run)
 	}
 }
 
+/* Whether nobody gave a TTL, nor a time that has to fit it: all follow the maximum of the node set. */
+static bool follows(const struct run *run, const struct redlock_lock_options *options)
+{
+	const struct settings *s = run->settings;
+	bool renews = s->renew_ms != 0 && s->renew_ms != REDLOCK_FOREVER;
+	return options->ttl_ms == REDLOCK_DEFAULT_TTL && !renews && s->kill_after_ms == 0;
+}
+
 static int make_lock(struct run *run)
 {
 	struct redlock_lock_options options;
 	session_lock_options(run->settings, &options);
-	options.ttl_ms = run->times.ttl_ms;
+	bool is_fixed = !follows(run, &options);
+	if (is_fixed)
+		options.ttl_ms = run->times.ttl_ms;
 	options.fence = run->settings->fence;
 	options.slots = (uint32_t)run->settings->slots;
 	options.renew_ms = run->times.renew_ms;
-	options.danger_ms = run_times_late_ms(&run->times);
-	options.min_validity_ms = run->times.kill_after_ms;
+	options.min_validity_ms = is_fixed ? run->times.kill_after_ms : 0; /* it might not fit another TTL */
 	return session_lock_all(&run->session, run->order->name, &options, &run->lock);
+}
+
+void run_follow_maximum(struct run *run)
+{
+	struct redlock_guard_status guard = {.size = sizeof guard};
+	struct redlock_lock_options options;
+	struct redlock_terms terms = {.size = sizeof terms};
+	struct run_times times;
+	char why[256];
+	session_lock_options(run->settings, &options);
+	if (!follows(run, &options) || redlock_guard_status(run->session.client, &guard) < 0 ||
+	    guard.max_ttl_ms == 0 || guard.max_ttl_ms >= run->times.ttl_ms)
+		return;
+	options.ttl_ms = guard.max_ttl_ms;
+	if (redlock_client_terms(run->session.client, &options, &terms) < 0)
+		return;
+	run_times_init(&times, run->settings, &terms);
+	if (!run_times_work(&times, why, sizeof why))
+		return;
+	run->times = times;
+	atomic_store(&run->guard.share->kill_after_ns, times.kill_after_ms * 1000000);
+	atomic_store(&run->guard.share->margin_ns, times.margin_ns);
+	(void)session_ttl_ms(&run->session, run->lock);
 }
 
 /* As with --ttl of that length: other times follow from it than those that the library knows. */

@@ -5,6 +5,7 @@
  * of a row what a call needs, troubleshooting.c a line of `redlock help troubleshooting` and of
  * redlock-troubleshooting(7).
  */
+/* clang-format off */
 
 SECTION(COMMAND_LINES, "Command lines")
 MESSAGE(NO_VERB, "no command '%s'%s; see `redlock help`", IN_TEXT)

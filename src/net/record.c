@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: MIT */
+#include "net/record.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "core/time.h"
+#include "net/flush.h"
+#include "os/random.h"
+
+/* How old a connection may be: this part of the longest TTL, but not less than that. As ops/meet.lua has
+ * it. */
+enum { AGE_PART = 4 };
+#define LEAST_AGE_NS (1000 * RL_NS_PER_MS)
+
+/* ---- a connection's age ---- */
+
+bool rl_record_is_aged(const struct rl_node *n, uint64_t now_ns)
+{
+	const struct rl_admission *a = n->admission;
+	const struct rl_dial *d = &n->link.dial;
+	uint64_t age_ns = rl_time_max(rl_time_ms(a->set->ttl_ms) / AGE_PART, LEAST_AGE_NS);
+	uint64_t since_ns = d->by_name ? rl_time_min(n->link.begun_ns, d->told_ns) : n->link.begun_ns;
+	return a->set->ttl_ms > 0 && now_ns >= rl_time_add(since_ns, age_ns);
+}
+
+/* Half a request, or half a transaction, must not be abandoned: the queued bytes are sent first. */
+bool rl_record_leave(struct rl_node *n)
+{
+	rl_flush(n);
+	bool sent = rl_outbox_unsent(&n->link.outbox).size == 0 && !rl_talk_is_begun(&n->talk);
+	if (n->link.state != RL_LINK_OPEN || !sent)
+		return false;
+	n->admission->leaves = true;
+	n->link.gate++;
+	return true;
+}
+
+bool rl_record_must_leave(const struct rl_node *n, const struct rl_request *r, uint64_t now_ns)
+{
+	const struct rl_admission *a = n->admission;
+	bool relied = (rl_ops[r->operation].forms & RL_FORMS_GUARD) != 0 && a->opinion.kind == RL_SET_PASSES;
+	return n->link.state == RL_LINK_OPEN && relied && !a->leaves && rl_record_is_aged(n, now_ns);
+}
+
+void rl_record_leap(struct rl_node *n, uint64_t leap_ns)
+{
+	n->link.begun_ns = rl_time_sub(n->link.begun_ns, leap_ns);
+	n->link.dial.told_ns = rl_time_sub(n->link.dial.told_ns, leap_ns);
+}
+
+/* ---- asking ---- */
+
+/* All but the id of a question to a node, which is what is in `a->id` now. */
+static struct rl_request question(struct rl_node *n, unsigned operation, const char *floor,
+                                  struct rl_slice record[RL_RECORD_WORDS], char digits[2][24])
+{
+	struct rl_admission *a = n->admission;
+	const struct rl_set *set = a->set;
+	bool known = set->config[0] != '\0';
+	snprintf(digits[0], 24, "%llu", (unsigned long long)set->ttl_ms);
+	snprintf(digits[1], 24, "%llu", (unsigned long long)set->step);
+	record[RL_RECORD_ID] = rl_slice_of(a->id);
+	record[RL_RECORD_MEMBERS] = rl_slice_of(set->members);
+	record[RL_RECORD_QUORUM] = rl_slice_of(set->quorum_text);
+	record[RL_RECORD_TTL] = rl_slice_of(known ? digits[0] : "");
+	record[RL_RECORD_SET] = rl_slice_of(set->id);
+	record[RL_RECORD_STEP] = rl_slice_of(digits[1]);
+	record[RL_RECORD_CONFIG] = rl_slice_of(set->config);
+	record[RL_RECORD_FLOOR] = rl_slice_of(floor);
+	record[RL_RECORD_MEMBER] = rl_slice_of(set->addresses[n->id]);
+	return (struct rl_request){.operation = operation, .record = record};
+}
+
+/* Draws a new id. False: no random bytes are available. */
+static bool draw(struct rl_admission *a)
+{
+	unsigned char random[RL_SET_ID / 2];
+	bool ok = rl_random_bytes(random, sizeof random) == 0;
+	if (ok)
+		*rl_slice_put_hex(a->id, random, sizeof random) = '\0';
+	return ok;
+}
+
+bool rl_record_begin(struct rl_node *n, uint64_t now_ns)
+{
+	struct rl_admission *a = n->admission;
+	struct rl_slice record[RL_RECORD_WORDS];
+	struct rl_buffer bytes = {0};
+	struct rl_entry entry = {.setup = RL_SETUP_MEET};
+	char digits[2][24];
+	rl_set_forget(a->set, n->id);
+	rl_set_await(a->set, n->id, now_ns);
+	a->opinion = (struct rl_set_opinion){.kind = RL_SET_HOLD};
+	a->holds = a->set->require || a->set->hears_all || rl_set_is_guarded(a->set);
+	a->passed = false;
+	n->guards = true;
+	if (!a->leaves)
+		n->refusals = 0; /* all were handed out when it broke */
+	a->leaves = false;
+	a->asking = true;
+	a->timing = false;
+	a->asked_ns = a->timed_ns = now_ns;
+	n->methods.guarded = 0;
+	n->link.gate += a->holds;
+	bool ok = draw(a);
+	struct rl_request r = question(n, RL_OP_MEET, "", record, digits);
+	ok = ok && rl_request_write(&bytes, &r, RL_FORM_TEXT) &&
+	     rl_outbox_push(&n->link.setup, &entry, (struct rl_slice){bytes.bytes, bytes.size});
+	rl_buffer_free(&bytes);
+	return ok;
+}
+
+/* Behind all that was asked before. */
+static void ask(struct rl_node *n, unsigned operation, const char *floor, uint64_t now_ns)
+{
+	struct rl_slice record[RL_RECORD_WORDS];
+	struct rl_entry entry = {.operation = (uint8_t)operation};
+	char digits[2][24];
+	struct rl_request r = question(n, operation, floor, record, digits);
+	if (n->link.outbox.count == 0)
+		n->link.progress_ns = now_ns; /* the server was not asked anything before, so it does not stall */
+	n->admission->asking = rl_talk_ask(&n->talk, &n->link.outbox, &entry, &r, RL_FORM_TEXT);
+	n->admission->asked_ns = now_ns;
+}
+
+static bool may_ask(const struct rl_node *n)
+{
+	const struct rl_admission *a = n->admission;
+	return !a->asking && !a->holds && !a->leaves && n->link.state == RL_LINK_OPEN;
+}
+
+void rl_record_ask(struct rl_node *n, uint64_t now_ns)
+{
+	n->admission->wanted = false;
+	if (may_ask(n) && rl_record_is_aged(n, now_ns))
+		(void)rl_record_leave(n); /* the new connection asks */
+	else if (may_ask(n) && draw(n->admission))
+		ask(n, RL_OP_MEET, "", now_ns);
+}
+
+void rl_record_look(struct rl_node *n, uint64_t now_ns)
+{
+	struct rl_admission *a = n->admission;
+	if (n->link.state != RL_LINK_OPEN || a->opinion.kind != RL_SET_ASK)
+		return; /* its record comes with the connection */
+	a->opinion = (struct rl_set_opinion){.kind = RL_SET_HOLD};
+	n->guards = true;
+	if (!a->asking)
+		rl_record_ask(n, now_ns);
+	if (!a->asking)
+		rl_link_fail_memory(&n->link);
+}
+
+void rl_record_admit(struct rl_node *n, const char *floor, uint64_t now_ns)
+{
+	if (!may_ask(n))
+		return;
+	memcpy(n->admission->id, n->admission->set->records[n->id].quarantine, sizeof n->admission->id);
+	ask(n, RL_OP_ADMIT, floor, now_ns);
+}

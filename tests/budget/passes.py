@@ -1,0 +1,64 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""Counts what a plain acquire on warm connections to three nodes passes: functions, files, and changes of file from
+one function that is entered to the next. A header counts as a file. Fails above the ceilings, or if an acquire that
+never waits passes a file of waiting, slots or guards. `--list` prints all functions by file.
+"""
+import argparse
+import os
+import re
+import subprocess
+import sys
+
+# The last measurement. Lower them when the test says so.
+CEILINGS = {"functions": 212, "files": 71, "changes of file": 440}
+# Files for waiters, slots and guarded sets alone.
+ELSEWHERE = re.compile(r"^src/core/(many|share|slots|contend|pace|take|offset)\.|^src/(cohort|seen|guard)\.")
+
+
+def run(command, text=None):
+	done = subprocess.run(command, input=text, stdout=subprocess.PIPE, universal_newlines=True, check=True)
+	return done.stdout.splitlines()
+
+
+def passed(program, source):
+	"""(file, function) of each function that was entered, in order."""
+	addresses = run([program])
+	lines = run(["addr2line", "-f", "-e", program], "\n".join(addresses))
+	for function, place in zip(lines[::2], lines[1::2]):
+		path = os.path.normpath(place.rpartition(":")[0])
+		yield os.path.relpath(path, source), function
+
+
+def count(calls):
+	files = [file for file, _ in calls]
+	return {"functions": len(set(calls)), "files": len(set(files)),
+		"changes of file": sum(a != b for a, b in zip(files, files[1:]))}
+
+
+def main():
+	parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+	parser.add_argument("--list", action="store_true")
+	parser.add_argument("program")
+	parser.add_argument("source", help="the root of the tree")
+	options = parser.parse_args()
+	calls = list(passed(options.program, options.source))
+	if options.list:
+		for file in sorted({file for file, _ in calls}):
+			functions = sorted({function for f, function in calls if f == file})
+			print("%-32s %3d  %s" % (file, len(functions), " ".join(functions)))
+	counts, bad = count(calls), 0
+	for what, number in counts.items():
+		ceiling = CEILINGS[what]
+		verdict = "ABOVE" if number > ceiling else "lower the ceiling" if number < ceiling else "ok"
+		print("%-16s %4d, ceiling %4d   %s" % (what, number, ceiling, verdict))
+		bad += number > ceiling
+	for file in sorted({file for file, _ in calls if ELSEWHERE.search(file)}):
+		print("passes " + file + ", which is for waiters, slots or guarded sets")
+		bad += 1
+	if counts["functions"] < 30:
+		sys.exit("passes: fewer functions than any acquire has: they were not counted")
+	return 1 if bad else 0
+
+
+sys.exit(main())
