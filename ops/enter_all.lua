@@ -31,7 +31,7 @@ if GUARDED then
   local set = guard.read(KEYS.record, ARGV.pass)
   if not set then return {-1, 0, 0, 0, ARGV.token} end
   moment = clock.told(ARGV.timed)
-  last = (#KEYS + 2) / 2
+  last = ARGV.fenced ~= "" and (#KEYS + 2) / 2 or #KEYS - 1
   local known
   floor, most, known = guard.bounds(set)
   fenced = ARGV.fenced ~= ""

@@ -11,20 +11,19 @@
 -- guarded quarantine: {-1, 0, 0, 0, token:text}
 -- rights: get pttl pexpire
 
-local clock = require("clock")
 local guard = require("guard")
 local keys = require("keys")
 
-local now, last = 0, #KEYS
+local now, last = "0", #KEYS
 if GUARDED then
-  local set = guard.read(KEYS.record, ARGV.pass)
-  if not set then return {-1, 0, 0, 0, ARGV.token} end
-  now = clock.told(ARGV.timed)
+  local set
+  set, now = guard.open(KEYS.record, ARGV.pass, ARGV.timed)
+  if not set then return "-1 0 0 0 " .. ARGV.token end
   last = #KEYS - 1
 end
 
 local lost = keys.find_lost(1, last, ARGV.token)
-if lost > 0 then return {0, lost, 0, now, ARGV.token} end
+if lost > 0 then return string.format("0 %d 0 ", lost) .. now .. " " .. ARGV.token end
 local failed = keys.lengthen_all(1, last, ARGV.ttl)
 if failed then return failed end
-return {1, 0, 0, now, ARGV.token}
+return "1 0 0 " .. now .. " " .. ARGV.token

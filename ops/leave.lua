@@ -25,12 +25,7 @@ if was == "" or type(redis.pcall("pexpire", KEYS.queue, 60000)) ~= "number" then
   return not ours and 0 or was == "" and 1 or 2
 end
 
-local line = was
-local found = string.find(line, "[wr]" .. ARGV.place .. " ")
-if found then
-  redis.pcall("hdel", KEYS.offers, ARGV.place)
-  line = queue.remove(line, found)
-end
+local line = queue.leave(was, KEYS.offers, ARGV.place)
 local free = ours or not both[1] and redis.pcall("pttl", KEYS.name) == -2
 local open = free or not both[1] and redis.pcall("type", KEYS.name).ok == "zset"
 if line ~= "" and ARGV.bars ~= "2" and open then

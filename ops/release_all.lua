@@ -23,10 +23,7 @@ for i = names + 1, #KEYS do
   local was = redis.pcall("get", key)
   local line = type(was) == "string" and was or ""
   if line ~= "" and type(redis.pcall("pexpire", key, 60000)) == "number" then
-    local found = string.find(line, "[wr]" .. ARGV.place .. " ")
-    if found then
-      line = queue.remove(line, found)
-    end
+    line = queue.leave(line, nil, ARGV.place)
     local free = redis.pcall("pttl", name) == -2
     local open = free or redis.pcall("type", name).ok == "zset"
     if line ~= "" and ARGV.quiet == "" and open then

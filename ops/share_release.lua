@@ -32,12 +32,7 @@ end
 local was = KEYS.queue and redis.pcall("get", KEYS.queue)
 if type(was) ~= "string" then return gone .. " " .. ARGV.token end
 if type(redis.pcall("pexpire", KEYS.queue, 60000)) ~= "number" then return (gone == 1 and 2 or -1) .. " " .. ARGV.token end
-local line = was
-local found = string.find(line, "[wr]" .. ARGV.place .. " ")
-if found then
-  redis.pcall("hdel", KEYS.offers, ARGV.place)
-  line = queue.remove(line, found)
-end
+local line = queue.leave(was, KEYS.offers, ARGV.place)
 local free = redis.pcall("pttl", KEYS.name) == -2
 local open = free or redis.pcall("type", KEYS.name).ok == "zset"
 if line ~= "" and ARGV.quiet ~= "1" and open then

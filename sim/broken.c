@@ -40,7 +40,6 @@ static const struct script_edit fence[] = {
 static const struct script_edit some[] = {
     {"claim_all", "if left_ ~= -2 then", "if false then"},
     {"guarded_claim_all", "if left_ ~= -2 then", "if false then"},
-    {"claim_all_fenced", "if left_ ~= -2 then", "if false then"},
     {"enter_all", "if way == 0 and redis.call(\"pttl\", KEYS[i]) ~= -2 then", "if false then"},
     {"guarded_enter_all", "if way == 0 and redis.call(\"pttl\", KEYS[i]) ~= -2 then", "if false then"},
     {"enter_all", OF_LINE, "local free = true"},

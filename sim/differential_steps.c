@@ -322,26 +322,36 @@ static void add_fences(struct step *s)
 	s->key = first;
 }
 
-static void add_pair(struct step *s, struct prng *p, enum rl_word_kind kind)
-{
-	if (kind == RL_WORD_NAMES)
-		add_names(s, p);
-	else if (kind == RL_WORD_QUEUES)
-		add_queues(s);
-	else
-		add_fences(s);
-}
-
 static bool is_pair(enum rl_word_kind kind)
 {
 	return kind == RL_WORD_NAMES || kind == RL_WORD_QUEUES || kind == RL_WORD_FENCES;
 }
 
-static int64_t keys_of(const struct rl_word *word, unsigned slots)
+/* Counters of several names are keys of a request that draws a number, or raises it. */
+static bool has_counters(const struct rl_word *word, bool fenced)
+{
+	while (word->kind != RL_WORD_END && word->kind != RL_WORD_FENCED)
+		word++;
+	return fenced || word->kind == RL_WORD_END;
+}
+
+static void add_pair(struct step *s, struct prng *p, const struct rl_word *word, bool fenced)
+{
+	if (word->kind == RL_WORD_NAMES)
+		add_names(s, p);
+	else if (word->kind == RL_WORD_QUEUES)
+		add_queues(s);
+	else if (has_counters(word, fenced))
+		add_fences(s);
+}
+
+static int64_t keys_of(const struct rl_word *word, unsigned slots, bool fenced)
 {
 	int64_t keys = 0;
+	bool counters = has_counters(word, fenced);
 	for (word++; word->kind != RL_WORD_TOKEN; word++)
-		keys += word->kind == RL_WORD_SLOTS ? (int64_t)slots - 1 : 1 + is_pair(word->kind);
+		if (word->kind != RL_WORD_FENCES || counters)
+			keys += word->kind == RL_WORD_SLOTS ? (int64_t)slots - 1 : 1 + is_pair(word->kind);
 	return keys;
 }
 
@@ -445,6 +455,7 @@ static void draw_row(struct step *s, struct prng *p, const char *run_id)
 	} while (op->words[form] == NULL);
 	bool by_time = op >= &rl_ops[RL_OP_SETNX] && op <= &rl_ops[RL_OP_SETNX_QUERY];
 	unsigned slots = draw_slots(op, p);
+	bool fenced = prng_chance(p, 500);
 	for (const struct rl_word *word = op->words[form]; word->kind != RL_WORD_END; word++) {
 		if (is_shared(op) && add_shared(s, p, word->kind))
 			continue;
@@ -455,11 +466,11 @@ static void draw_row(struct step *s, struct prng *p, const char *run_id)
 		else if (word->kind == RL_WORD_NAME)
 			add_key(s, p);
 		else if (word->kind == RL_WORD_KEYS)
-			add_number(s, keys_of(word, slots));
+			add_number(s, keys_of(word, slots, fenced));
 		else if (draw_slot_word(s, p, word->kind, slots))
 			continue;
 		else if (is_pair(word->kind))
-			add_pair(s, p, word->kind);
+			add_pair(s, p, word, fenced);
 		else if (word->kind == RL_WORD_TOKEN && (op->several || s->setnx != 0) && prng_chance(p, 800))
 			add(s, "value-1"); /* or two keys would seldom have one */
 		else if (word->kind == RL_WORD_TOKEN)
@@ -489,7 +500,7 @@ static void draw_row(struct step *s, struct prng *p, const char *run_id)
 			add(s, PICK(p, "7", "50", "9007199254000000"));
 		else if (word->kind == RL_WORD_FENCED || word->kind == RL_WORD_TIMED || word->kind == RL_WORD_BARS ||
 		         word->kind == RL_WORD_QUIET || word->kind == RL_WORD_TURNS)
-			add(s, PICK(p, "", "1"));
+			add(s, word->kind == RL_WORD_FENCED ? &"1"[!fenced] : PICK(p, "", "1"));
 		else if (word->kind >= RL_WORD_RECORD && word->kind < RL_WORD_FIXED)
 			add_record_word(s, p, (enum rl_record_word)(word->kind - RL_WORD_RECORD));
 		else

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "cohort.h"
 
-#include "core/pass.h"
+#include "core/hold.h"
 
 /* A token that the caller was told may be used after its turn. */
 redlock_lock *rl_cohort_next(const struct rl_places *places, const redlock_lock *lock, uint64_t now_ns)
 {
 	redlock_lock *next = places->first != NULL ? rl_places_first_waiter(places, lock) : NULL;
-	bool fits = next != NULL && !lock->told && rl_pass_fits(&lock->core, &next->core, now_ns);
+	bool fits = next != NULL && !lock->told && rl_hold_may_pass(&lock->core, &next->core, now_ns);
 	return fits ? next : NULL;
 }
 

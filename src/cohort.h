@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The handles of one client that want one name pass it on among themselves (core/pass.h). "Lock cohorting",
+ * The handles of one client that want one name pass it on among themselves (core/hold.h). "Lock cohorting",
  * Dice, Marathe, Shavit, 2012.
  */
 #ifndef RL_COHORT_H

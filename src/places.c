@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "core/enter.h"
-#include "core/pass.h"
+#include "core/hold.h"
 #include "core/policy.h"
 #include "seen.h"
 
@@ -102,7 +102,7 @@ uint64_t rl_places_behind_until(const struct rl_places *p, const redlock_lock *l
 		return 0; /* readers enter together; several names differ */
 	const redlock_lock *l = first_of(p->first, lock);
 	for (; l != NULL && l != lock && until <= now_ns; l = first_of(l->next_in_line, lock))
-		until = l->core.phase == RL_HELD ? rl_pass_until(&l->core) : RL_TIME_NEVER;
+		until = l->core.phase == RL_HELD ? rl_hold_pass_until(&l->core) : RL_TIME_NEVER;
 	return until;
 }
 

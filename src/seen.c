@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/gate.h"
+#include "core/queue.h"
 
 void rl_seen_forget(redlock_lock *lock)
 {

@@ -1,5 +1,7 @@
 -- The record of a guarded node set, a hash. A node may vote while the record has the request's pass: that of the current
 -- configuration, or of the one before.
+local clock = require("clock")
+
 local guard = {}
 
 -- Whether the record has this pass. One command where it is the current one.
@@ -12,6 +14,13 @@ end
 function guard.read(record, pass)
   local set = redis.call("hmget", record, "pass", "floor", "gmax", "prev")
   return (pass == set[1] or pass == set[4]) and set
+end
+
+-- As read(), and the time if the request wants it, for an answer that is one text.
+function guard.open(record, pass, timed)
+  local set = guard.read(record, pass)
+  local now = clock.told_as_text(timed)
+  return set, now
 end
 
 -- The bounds of numbers that were drawn, and whether they are known: without them none may be drawn.

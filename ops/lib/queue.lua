@@ -107,6 +107,16 @@ function queue.remove(line, found)
   return string.sub(line, 1, found - 2) .. string.sub(line, (string.find(line, ";", found, true) or #line) + 1)
 end
 
+-- Removes the entry of a waiter that leaves, of either kind, and its offer.
+function queue.leave(line, offers, place)
+  local found = string.find(line, "[wr]" .. place .. " ")
+  if found then
+    if offers then redis.pcall("hdel", offers, place) end
+    line = queue.remove(line, found)
+  end
+  return line
+end
+
 -- Removes the first entry and its offer: its waiter has the lock.
 function queue.serve(line, offers, place)
   redis.pcall("hdel", offers, place)

@@ -100,7 +100,7 @@ enum rl_word_kind {
 	RL_WORD_KEYS,   /* of several names: how many keys there are, */
 	RL_WORD_NAMES,  /* the names, */
 	RL_WORD_QUEUES, /* and after them the keys of their queues, */
-	RL_WORD_FENCES, /* or of their counters */
+	RL_WORD_FENCES, /* or of their counters, if a number is drawn or raised */
 	RL_WORD_RECORD, /* RL_RECORD_ words of the record of the node set */
 	RL_WORD_FIXED = RL_WORD_RECORD + RL_RECORD_WORDS,
 	RL_WORD_END

@@ -194,7 +194,7 @@ static bool add(struct several *s, const struct rl_request *r, const struct rl_w
 	case RL_WORD_QUEUES:
 		return add_sides(s, r, RL_SIDE_QUEUE);
 	case RL_WORD_FENCES:
-		return add_sides(s, r, RL_SIDE_FENCE);
+		return (!r->fenced && r->number == 0) || add_sides(s, r, RL_SIDE_FENCE);
 	case RL_WORD_SLOTS:
 		return add_slots(s, r);
 	case RL_WORD_KEYS:
@@ -244,7 +244,8 @@ static const char *end_of(struct rl_slice word)
 }
 
 /* Reduces the words to those of the row: the first name, and the others as one word, replace the names, and
- * the keys beside them are dropped. Returns how the others are written. */
+ * the keys beside them are dropped. A request that draws no number, as its last word says, has no counters.
+ * Returns how the others are written. */
 static struct rl_slice shrink(struct rl_slice *words, unsigned count, const struct rl_word *row)
 {
 	size_t length = 0, at = 0, lists = 1;
@@ -253,9 +254,10 @@ static struct rl_slice shrink(struct rl_slice *words, unsigned count, const stru
 			at = length;
 		lists += row[length].kind == RL_WORD_QUEUES || row[length].kind == RL_WORD_FENCES;
 	}
-	size_t names = (count - length) / lists + 1;
+	size_t missing = row[length - 1].kind == RL_WORD_FENCED && words[count - 1].size == 0;
+	size_t sent = lists - missing, names = (count + missing - length) / sent + 1;
 	const char *from = end_of(words[at]), *to = end_of(words[at + names - 1]);
-	memmove(words + at + lists, words + at + names * lists, (length - at - lists) * sizeof *words);
+	memmove(words + at + lists, words + at + names * sent, (length - at - lists) * sizeof *words);
 	return (struct rl_slice){from, (size_t)(to - from)};
 }
 

@@ -11,6 +11,15 @@ static bool is_list(const struct rl_word *word)
 	       word->kind == RL_WORD_SLOTS;
 }
 
+/* Whether a list is there: counters of several names are where a number is drawn, which the last word says.
+ */
+static bool is_there(const struct rl_word *word, const struct rl_word *row, const struct words *w)
+{
+	while (row[1].kind != RL_WORD_END)
+		row++;
+	return word->kind != RL_WORD_FENCES || row->kind != RL_WORD_FENCED || w->at[w->count - 1].size > 0;
+}
+
 /* How many words more a list of names is than the word of the row: so many keys there are. One of slots has
  * none where there is one slot. */
 static int list_is_longer(const struct rl_word *row, const struct words *w)
@@ -18,7 +27,7 @@ static int list_is_longer(const struct rl_word *row, const struct words *w)
 	int lists = 0, others = 0;
 	for (unsigned i = 3; row[2].kind == RL_WORD_KEYS && row[i].kind != RL_WORD_TOKEN; i++) {
 		bool list = is_list(&row[i]);
-		lists += list;
+		lists += list && is_there(&row[i], row, w);
 		others += !list;
 	}
 	int keys = lists > 0 && w->count > 2 ? (int)word_number(w->at[2]) - others : lists;
@@ -27,9 +36,10 @@ static int list_is_longer(const struct rl_word *row, const struct words *w)
 
 static bool fits(const struct rl_word *row, const struct words *w, struct asked *ret)
 {
+	const struct rl_word *first = row;
 	int more = list_is_longer(row, w);
 	for (unsigned i = 0; i < w->count; i++, row++) {
-		if (row->kind == RL_WORD_SLOTS && more < 0)
+		if ((row->kind == RL_WORD_SLOTS && more < 0) || !is_there(row, first, w))
 			row++;
 		if (row->kind == RL_WORD_END ||
 		    (row->kind == RL_WORD_FIXED &&

@@ -59,24 +59,21 @@ const struct expected expected[RL_OP_COUNT] = {
                           "MEMBER"},
                      "*5\r\n:1\r\n:0\r\n:0\r\n:9\r\n$2\r\nq0\r\n",
                      "*5\r\n:0\r\n:0\r\n:0\r\n:9\r\n$2\r\nq0\r\n"},
-    [RL_OP_CLAIM_ALL] = {{SCRIPT("claim_all KEYS NAMES TOKEN TTL"),
-                          GUARD_SCRIPT("guarded_claim_all KEYS1 NAMES redlock:set TOKEN TTL PASS TIMED")},
-                         "*5\r\n:1\r\n:0\r\n:0\r\n:0\r\n$2\r\nt0\r\n",
-                         "*5\r\n:0\r\n:2\r\n:9\r\n:0\r\n$2\r\nt0\r\n"},
-    [RL_OP_CLAIM_ALL_FENCED] = {{GUARD_SCRIPT(
-                                    "claim_all_fenced KEYS5 NAMES FENCES redlock:set TOKEN TTL PASS TIMED")},
-                                "*5\r\n:1\r\n:7\r\n:0\r\n:0\r\n$2\r\nt0\r\n",
-                                "*5\r\n:0\r\n:2\r\n:9\r\n:0\r\n$2\r\nt0\r\n"},
+    [RL_OP_CLAIM_ALL] =
+        {{SCRIPT("claim_all KEYS NAMES TOKEN TTL"),
+          GUARD_SCRIPT("guarded_claim_all KEYSF1 NAMES FENCES redlock:set TOKEN TTL PASS TIMED FENCED")},
+         "$10\r\n1 0 0 0 t0\r\n",
+         "$10\r\n0 2 9 0 t0\r\n"},
     [RL_OP_ENTER_ALL] = {{QUEUE_SCRIPT("enter_all KEYS3 LINE QUEUE OFFERS NAMES TOKEN TTL PLACE PATIENCE"),
                           GUARD_SCRIPT(
-                              "guarded_enter_all KEYS6 LINE QUEUE OFFERS NAMES FENCES redlock:set TOKEN TTL "
+                              "guarded_enter_all KEYSF4 LINE QUEUE OFFERS NAMES FENCES redlock:set TOKEN TTL "
                               "PASS TIMED PLACE PATIENCE FENCED")},
                          "*6\r\n:1\r\n:0\r\n:0\r\n:0\r\n$2\r\nt0\r\n$0\r\n\r\n",
                          "*6\r\n:-3\r\n:3\r\n:9\r\n:2\r\n$2\r\nt0\r\n$2\r\nt1\r\n"},
     [RL_OP_EXTEND_ALL] = {{SCRIPT("extend_all KEYS NAMES TOKEN TTL"),
                            GUARD_SCRIPT("guarded_extend_all KEYS1 NAMES redlock:set TOKEN TTL PASS TIMED")},
-                          "*5\r\n:1\r\n:0\r\n:0\r\n:0\r\n$2\r\nt0\r\n",
-                          "*5\r\n:0\r\n:2\r\n:0\r\n:0\r\n$2\r\nt0\r\n"},
+                          "$10\r\n1 0 0 0 t0\r\n",
+                          "$10\r\n0 2 0 0 t0\r\n"},
     [RL_OP_RELEASE_ALL] = {{QUEUE_SCRIPT("release_all KEYS2 NAMES QUEUES TOKEN 2 PLACE PATIENCE QUIET"),
                             SCRIPT("release_all KEYS NAMES TOKEN 1")},
                            "*2\r\n:2\r\n$2\r\nt0\r\n",
@@ -170,7 +167,12 @@ static struct bytes part(const struct rl_request *r, enum rl_form form, struct e
 	    {"KEYS2", text_bytes(several ? "4" : "2")},
 	    {"KEYS3", text_bytes(several ? "5" : "4")},
 	    {"KEYS5", text_bytes(several ? "5" : "3")},
-	    {"KEYS6", text_bytes(several ? "8" : "6")},
+	    {"KEYSF1", text_bytes(r->fenced ? several ? "5" : "3"
+	                          : several ? "3"
+	                                    : "2")},
+	    {"KEYSF4", text_bytes(r->fenced ? several ? "8" : "6"
+	                          : several ? "6"
+	                                    : "5")},
 	    {"LINE", {r->line.bytes, r->line.size}},
 	    {"SLOTKEYS2", text_bytes(room->slot_keys[2])},
 	    {"SLOTKEYS3", text_bytes(room->slot_keys[3])},
@@ -272,6 +274,8 @@ bool expected_words(const struct rl_request *r, enum rl_form form, struct expect
 				ret->at[ret->count++] = (struct bytes){room->slots[i].bytes, room->slots[i].length};
 			continue;
 		}
+		if (word_is(word, "FENCES") && !r->fenced && r->number == 0)
+			continue;
 		ret->at[ret->count++] = part(r, form, room, word);
 		if (also.size > 0 && word_is(word, "NAMES"))
 			ret->at[ret->count++] = also;

@@ -61,7 +61,7 @@ static void set_field(const char *field, const char *value)
 /* ---- passes ---- */
 
 #define FENCES "{job}:redlock:fence {also}:redlock:fence"
-#define TWO "job also " FENCES " redlock:set t 30000 PASS -"
+#define TWO "job also " FENCES " redlock:set t 30000 PASS - 1"
 #define QUEUE "{job}:redlock:queue {job}:redlock:offers"
 
 static const struct guarded {
@@ -71,12 +71,11 @@ static const struct guarded {
 } guarded[] = {
     {RL_SCRIPT_ACQUIRE, false, "2 job redlock:set t 30000 PASS -"},
     {RL_SCRIPT_CLAIM_FENCED, false, "3 job redlock:set {job}:redlock:fence t 30000 PASS -"},
-    {RL_SCRIPT_GUARDED_CLAIM_ALL, false, "3 job also redlock:set t 30000 PASS -"},
-    {RL_SCRIPT_CLAIM_ALL_FENCED, false, "5 job also " FENCES " redlock:set t 30000 PASS -"},
+    {RL_SCRIPT_GUARDED_CLAIM_ALL, false, "3 job also redlock:set t 30000 PASS - -"},
+    {RL_SCRIPT_GUARDED_CLAIM_ALL, false, "5 " TWO},
     {RL_SCRIPT_GUARDED_ENTER, false,
      "5 job " QUEUE " redlock:set {job}:redlock:fence t 30000 - 5000 PASS - -"},
-    {RL_SCRIPT_GUARDED_ENTER_ALL, false,
-     "8 job " QUEUE " job also " FENCES " redlock:set t 30000 PASS - - 5000 -"},
+    {RL_SCRIPT_GUARDED_ENTER_ALL, false, "6 job " QUEUE " job also redlock:set t 30000 PASS - - 5000 -"},
     {RL_SCRIPT_GUARDED_EXTEND, true, "2 job redlock:set t 30000 PASS -"},
     {RL_SCRIPT_GUARDED_EXTEND_ALL, true, "3 job also redlock:set t 30000 PASS -"},
     {RL_SCRIPT_RAISE, true, "3 job {job}:redlock:fence redlock:set t 2000 PASS"},
@@ -151,7 +150,7 @@ TEST(no_number_below_what_was_told)
 	    atoi(run(RL_SCRIPT_CLAIM_FENCED, "3 job redlock:set {job}:redlock:fence t 30000 PASS -", "present")),
 	    -2);
 	assert_false(server_has(&servers.server[0], "job"));
-	assert_int_equal(atoi(run(RL_SCRIPT_CLAIM_ALL_FENCED, "5 " TWO, "present")), -2);
+	assert_int_equal(atoi(run(RL_SCRIPT_GUARDED_CLAIM_ALL, "5 " TWO, "present")), -2);
 	assert_false(server_has(&servers.server[0], "job") || server_has(&servers.server[0], "also"));
 }
 
@@ -173,7 +172,7 @@ static void expect_no_number(const char *name, const char *value)
 		server_must(s, "1", "HDEL", "redlock:set", name, NULL);
 	const char *words = "3 job redlock:set {job}:redlock:fence t 30000 PASS -";
 	assert_int_equal(atoi(run(RL_SCRIPT_CLAIM_FENCED, words, "present")), -2);
-	assert_int_equal(atoi(run(RL_SCRIPT_CLAIM_ALL_FENCED, "5 " TWO, "present")), -2);
+	assert_int_equal(atoi(run(RL_SCRIPT_GUARDED_CLAIM_ALL, "5 " TWO, "present")), -2);
 	assert_false(server_has(s, "job") || server_has(s, "also"));
 }
 
@@ -221,7 +220,7 @@ TEST(a_floor_of_before_is_not_admitted)
 TEST(no_right_to_read_counters)
 {
 	lay_out(&guarded[0]);
-	expect_refused(RL_SCRIPT_CLAIM_ALL_FENCED, "5 " TWO, "mget");
+	expect_refused(RL_SCRIPT_GUARDED_CLAIM_ALL, "5 " TWO, "mget");
 }
 
 static void expect_counter(const char *value)
@@ -344,7 +343,7 @@ static uint64_t drawn_by(bool in_line)
 		                        "1 0 %" SCNu64, &number),
 		                 1);
 	else
-		assert_int_equal(sscanf(run(RL_SCRIPT_CLAIM_ALL_FENCED, "5 " TWO, "present"), "1 %" SCNu64, &number),
+		assert_int_equal(sscanf(run(RL_SCRIPT_GUARDED_CLAIM_ALL, "5 " TWO, "present"), "1 %" SCNu64, &number),
 		                 1);
 	server_must(&servers.server[0], "2", "DEL", "job", "also", NULL);
 	return number;
@@ -387,7 +386,7 @@ TEST(no_number_no_names)
 		int verdict;
 	} calls[] = {
 	    {RL_SCRIPT_CLAIM_FENCED, "3 job redlock:set {job}:redlock:fence t 30000 PASS -", -2},
-	    {RL_SCRIPT_CLAIM_ALL_FENCED, "5 " TWO, -2},
+	    {RL_SCRIPT_GUARDED_CLAIM_ALL, "5 " TWO, -2},
 	    {RL_SCRIPT_GUARDED_ENTER_ALL, "8 " TWO_IN_LINE "1", 2},
 	};
 	const struct server *s = &servers.server[0];

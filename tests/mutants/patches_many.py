@@ -30,7 +30,7 @@ MANY_ROWS = [
 	("several: who waits for the first name alone is woken", 51, RELEASE_LUA,
 		"for i = names + 1, #KEYS do", "for i = names + 1, math.min(#KEYS, names + 1) do"),
 	("several: an attempt that has failed wakes", 51, RELEASE_LUA, 'line ~= "" and ARGV.quiet == "" and open', 'line ~= "" and open'),
-	("several: a place that is given up stays", 51, RELEASE_LUA, "if found then", "if false then"),
+	("several: a place that is given up stays", 51, RELEASE_LUA, "line = queue.leave(line, nil, ARGV.place)", ""),
 	("several: out of turn", 51, LINE_UP_LUA, 'local turn = free and (mine or line == "")', "local turn = free"),
 	("several: a turn that is of no use is kept", 51, LINE_UP_LUA, "if turn then\n  if mine then", "if turn then\n  if false then"),
 	("several: some are taken at its turn", 51, LINE_UP_LUA, "if turn and way == 0 then", "if turn then"),
