@@ -10,8 +10,8 @@
 
 #include "options.h"
 
-/* Every message is a row of message_rows.h. say(settings, MSG(RENEWED), name): the row's identifier and format,
- * whose arguments the compiler checks. */
+/* Every message is a row of message_rows.h. say(settings, MSG(RENEWED), name): the row's identifier and
+ * format, whose arguments the compiler checks. */
 #define SECTION(name, title) SECTION_##name,
 #define MESSAGE(id, text, step) MESSAGE_##id,
 enum message_id {

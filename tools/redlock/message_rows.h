@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Every message of the command: SECTION(name, title), and MESSAGE(identifier, format, next step) for each. The next
- * step is IN_TEXT where the text of the message has it, and NEWS where nothing has to be done. message.h makes
- * of a row what a call needs, troubleshooting.c a line of `redlock help troubleshooting` and of
- * redlock-troubleshooting(7).
+ * Every message of the command: SECTION(name, title), and MESSAGE(identifier, format, next step) for each.
+ * The next step is IN_TEXT where the text of the message has it, and NEWS where nothing has to be done.
+ * message.h makes of a row what a call needs, troubleshooting.c a line of `redlock help troubleshooting` and
+ * of redlock-troubleshooting(7).
  */
 /* clang-format off */
 
