@@ -8,7 +8,7 @@ setup_file() { start_cluster 3; }
 setup() {
 	{ [ "$(id -u)" = 0 ] && unshare -m true 2>/dev/null; } || skip "a /dev/log of its own needs root and a mount namespace"
 	on_nodes "1 2 3" flushall
-	rm -rf "$sandbox/dev" "$sandbox/log"
+	rm -rf "${sandbox:?}/dev" "$sandbox/log"
 	mkdir "$sandbox/dev"
 	cp -a /dev/null /dev/urandom /dev/random "$sandbox/dev"
 	ln -s "$sandbox/log" "$sandbox/dev/log"

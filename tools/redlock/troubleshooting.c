@@ -78,8 +78,10 @@ static bool is_message(const char *line, const char *format)
 {
 	enum { TELLING = 8 };
 	char pattern[MESSAGE_MAX] = "*";
-	size_t own = write_format(format, "*", pattern + 1, sizeof pattern - 2);
-	return own >= TELLING && fnmatch(strcat(pattern, "*"), line, FNM_NOESCAPE) == 0;
+	size_t own = write_format(format, "*", pattern + 1, sizeof pattern - 2), length = strlen(pattern);
+	pattern[length] = '*';
+	pattern[length + 1] = '\0';
+	return own >= TELLING && fnmatch(pattern, line, FNM_NOESCAPE) == 0;
 }
 
 struct page {
