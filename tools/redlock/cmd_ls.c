@@ -124,7 +124,7 @@ static int list_once(struct ls_nodes *nodes, const struct ls_scope *scope)
 	const struct settings *settings = nodes->program->session->settings;
 	struct ls_rows rows = {0};
 	bool ok = ls_read(nodes, scope, &rows);
-	if (ok)
+	if (ok && nodes->report.result == 0)
 		show(&rows, settings);
 	ls_rows_free(&rows);
 	if (signals_caught())
@@ -146,6 +146,10 @@ static int run(const struct settings *given, int argc, char **argv)
 	struct session session;
 	struct ls_nodes nodes;
 	settings.interruptible = true;
+	if (!settings.follow && settings_source(&settings, offsetof(struct settings, every_ms)) != NULL) {
+		complain(MSG(LS_EVERY));
+		return EXIT_USAGE;
+	}
 	const struct ls_scope scope = {.prefix = settings.prefix != NULL ? settings.prefix : "",
 	                               .pattern = argc > 0 ? argv[0] : NULL};
 	int code = session_open(&session, &settings);

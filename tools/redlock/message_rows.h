@@ -56,6 +56,7 @@ MESSAGE(RFLOCK_FD, "rflock: bad file descriptor: '%s'; with a file give a comman
 MESSAGE(BREAK_OPTIONS, "redlock break: --waiters and --holder exclude each other: a queue has no holder",
         "give one of them")
 MESSAGE(BREAK_ASKS, "redlock break: there is no terminal to ask on: give --yes", IN_TEXT)
+MESSAGE(LS_EVERY, "ls: --every is for --follow", "give --follow too")
 MESSAGE(ELECT_EMPTY, "redlock elect: NAME is empty", "give the name of the election")
 MESSAGE(ELECT_LONG, "redlock elect: NAME is too long for the name of a file; give --status-file FILE",
         IN_TEXT)
