@@ -137,12 +137,14 @@ template <class Duration> std::uint64_t to_ms(Duration duration) noexcept
 inline void check_library()
 {
 	const std::string loaded = redlock_version(), ours = REDLOCK_VERSION;
-	if (loaded.compare(0, loaded.rfind('.'), ours, 0, ours.rfind('.')) != 0 ||
-	    redlock_constant("sizeof redlock_options") < sizeof(redlock_options) ||
-	    redlock_constant("sizeof redlock_lock_options") < sizeof(redlock_lock_options) ||
-	    redlock_constant("sizeof redlock_event") < sizeof(redlock_event))
-		throw error(REDLOCK_E_SYSTEM, "the program was compiled for redlock " + ours + ", but libredlock " +
-		                                  loaded + " is loaded: install that version, or compile again");
+	const bool is_older = redlock_constant("sizeof redlock_options") < sizeof(redlock_options) ||
+	                      redlock_constant("sizeof redlock_lock_options") < sizeof(redlock_lock_options) ||
+	                      redlock_constant("sizeof redlock_event") < sizeof(redlock_event) ||
+	                      redlock_constant("sizeof redlock_vote") < sizeof(redlock_vote);
+	if (is_older || loaded.compare(0, loaded.rfind('.'), ours, 0, ours.rfind('.')) != 0)
+		throw error(REDLOCK_E_SYSTEM, "the program was compiled for redlock " + ours + ", but " +
+		                                  (is_older ? "an older build of " : "") + "libredlock " + loaded +
+		                                  " is loaded: install that version, or compile again");
 }
 
 /** The callbacks of a lock. */

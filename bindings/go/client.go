@@ -104,11 +104,14 @@ const (
 func checkLibrary() error {
 	loaded, built := C.GoString(C.redlock_version()), C.GoString(C.rlgo_built())
 	minor := func(version string) string { return version[:strings.LastIndex(version, ".")] }
-	if C.rlgo_fits() == 0 || minor(loaded) != minor(built) {
-		return fmt.Errorf("redlock: the program was compiled for redlock %s, but libredlock %s is loaded: "+
-			"install that version, or build the program again", built, loaded)
+	which := "libredlock"
+	if C.rlgo_fits() == 0 {
+		which = "an older build of libredlock"
+	} else if minor(loaded) == minor(built) {
+		return nil
 	}
-	return nil
+	return fmt.Errorf("redlock: the program was compiled for redlock %s, but %s %s is loaded: "+
+		"install that version, or build the program again", built, which, loaded)
 }
 
 // Open opens a client, which connects in the background. A wrong option is named in the error.

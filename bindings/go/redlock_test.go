@@ -483,6 +483,19 @@ func TestErrorsOfOptions(t *testing.T) {
 	expect(t, err, Invalid)
 }
 
+// A program that finds an older build of the library says so.
+func TestOlderLibrary(t *testing.T) {
+	library := t.TempDir() + "/other.so"
+	cc := exec.Command("cc", "-shared", "-fPIC", "-x", "c", "-", "-o", library)
+	cc.Stdin = strings.NewReader("long redlock_constant(const char *name) { return name[0]; }")
+	must(t, cc.Run())
+	again := exec.Command(os.Args[0], "-test.run=TestLoss")
+	again.Env = append(os.Environ(), "LD_PRELOAD="+library)
+	if told, _ := again.CombinedOutput(); !strings.Contains(string(told), "but an older build of libredlock") {
+		t.Fatal(string(told))
+	}
+}
+
 // Nothing grows, and nothing is left: goroutines, descriptors, memory of locks. REDLOCK_SOAK rounds, else 500.
 func TestSoak(t *testing.T) {
 	rounds, _ := strconv.Atoi(os.Getenv("REDLOCK_SOAK"))

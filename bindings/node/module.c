@@ -89,16 +89,17 @@ static bool fits(char *why, size_t size)
 {
 	const char *loaded = redlock_version(), *built = REDLOCK_VERSION;
 	size_t minor = (size_t)(strrchr(built, '.') - built) + 1;
-	if (strncmp(loaded, built, minor) == 0 &&
-	    redlock_constant("sizeof redlock_options") >= sizeof(struct redlock_options) &&
-	    redlock_constant("sizeof redlock_lock_options") >= sizeof(struct redlock_lock_options) &&
-	    redlock_constant("sizeof redlock_event") >= sizeof(struct redlock_event) &&
-	    redlock_constant("sizeof redlock_vote") >= sizeof(struct redlock_vote))
+	bool is_older = redlock_constant("sizeof redlock_options") < sizeof(struct redlock_options) ||
+	                redlock_constant("sizeof redlock_lock_options") < sizeof(struct redlock_lock_options) ||
+	                redlock_constant("sizeof redlock_event") < sizeof(struct redlock_event) ||
+	                redlock_constant("sizeof redlock_vote") < sizeof(struct redlock_vote);
+	if (!is_older && strncmp(loaded, built, minor) == 0)
 		return true;
-	snprintf(why, size,
-	         "the module was compiled for redlock %s, but libredlock %s is loaded: install that version, or "
-	         "build the module again (node build.js)",
-	         built, loaded);
+	snprintf(
+	    why, size,
+	    "the module was compiled for redlock %s, but %slibredlock %s is loaded: install that version, or "
+	    "build the module again (node build.js)",
+	    built, is_older ? "an older build of " : "", loaded);
 	return false;
 }
 

@@ -2,20 +2,63 @@
 #include "core/acquire.h"
 
 #include <assert.h>
+#include <string.h>
 
-#include "core/ballot.h"
 #include "core/fence.h"
 #include "core/finding.h"
-#include "core/hand.h"
 #include "core/hold.h"
 #include "core/pace.h"
-#include "core/pass.h"
-#include "core/place.h"
 #include "core/policy.h"
 #include "core/quarantine.h"
-#include "core/retry.h"
+#include "core/queue.h"
 #include "core/round.h"
 #include "core/slots.h"
+
+/* Forgets what the last call knew of other waiters, but not that there are some, if this call may wait. */
+static void forget_waiting(struct rl_lock *l, uint64_t now)
+{
+	l->woken = l->placed = l->polls = l->behind_readers = l->back = false;
+	l->contended &= l->rules->wait_ns > 0;
+	l->offered_ns = 0;
+	l->call = (uint16_t)((l->call + 1u) % RL_CALLS);
+	l->passed = 0;
+	l->place = 0;
+	l->changed_ns = now;
+	l->free_at_ns = RL_TIME_NEVER;
+}
+
+void rl_acquire_forget_numbers(struct rl_lock *l)
+{
+	if (l->numbers == NULL)
+		return;
+	l->numbers->fence = 0;
+	memset(l->numbers->of, 0, l->rules->node_count * sizeof l->numbers->of[0]);
+}
+
+void rl_acquire_begin(struct rl_lock *l, uint64_t now)
+{
+	l->began_ns = now;
+	l->wait_until_ns = rl_time_add(now, l->rules->wait_ns);
+	l->quorum_until_ns = 0;
+	l->verdict = 0;
+	l->trip_ns = 0;
+	l->look.pause_ns = 0;
+	l->obstacle = l->slot = l->first = 0;
+	if (l->numbers != NULL) {
+		l->numbers->fence = l->numbers->quarantine_ns = 0;
+		l->numbers->patience_ns = l->rules->quarantine_wait_ns;
+	}
+	forget_waiting(l, now);
+}
+
+/* Nodes that may have the token that is on offer, though no message says so, are asked by ENTER, which knows
+ * the token. */
+static void enter_with_offer(const struct rl_lock *l, struct rl_effects *fx)
+{
+	fx->enter = fx->nodes & l->heard;
+	fx->stands = l->placed && (fx->enter >> l->gate & 1) != 0; /* else its own place would keep it out */
+	fx->call = l->call;
+}
 
 void rl_acquire_ask(struct rl_lock *l, uint64_t now, uint32_t nodes, struct rl_effects *fx)
 {
@@ -25,16 +68,24 @@ void rl_acquire_ask(struct rl_lock *l, uint64_t now, uint32_t nodes, struct rl_e
 	l->handed = false;
 	l->kept_out = false;
 	l->refused = 0;
-	rl_finding_forget(l);
-	rl_fence_forget(l);
+	if (l->findings != NULL)
+		rl_finding_forget(l);
+	rl_acquire_forget_numbers(l);
 	rl_round_open(l, REDLOCK_OP_ACQUIRE, now, until, l->rules->ttl_ns, fx);
 	l->claim_seq = l->round.seq;
 	fx->observed |= RL_COUNT_ATTEMPT;
 	l->owed = l->asked = l->unanswered = fx->nodes = nodes;
-	fx->enter &= nodes;
-	fx->sign = rl_policy_of(l)->signs && !rl_hand_keeps_token(l);
+	fx->sign = rl_policy_of(l)->signs && l->offered_ns == 0;
 	if (fx->sign)
 		l->heard = 0;
+	if (l->offered_ns != 0)
+		enter_with_offer(l, fx);
+}
+
+void rl_acquire_ask_all(struct rl_lock *l, uint64_t now, struct rl_effects *fx)
+{
+	l->stage = RL_STAGE_ALL;
+	rl_acquire_ask(l, now, rl_round_nodes(l), fx);
 }
 
 void rl_acquire_again(struct rl_lock *l, uint32_t nodes, uint64_t now, struct rl_effects *fx)
@@ -44,11 +95,13 @@ void rl_acquire_again(struct rl_lock *l, uint32_t nodes, uint64_t now, struct rl
 	l->unanswered |= nodes;
 	l->refused &= ~nodes; /* they may have it from now on, also if the answer gets lost */
 	rl_round_again(l, nodes, now, fx);
+	if (l->offered_ns != 0)
+		enter_with_offer(l, fx);
 }
 
 bool rl_acquire_insist(struct rl_lock *l, uint64_t now, struct rl_effects *fx)
 {
-	uint32_t nodes = rl_ballot_voted(l, REDLOCK_VOTE_NO);
+	uint32_t nodes = rl_round_voted(l, REDLOCK_VOTE_NO);
 	if (nodes != 0)
 		rl_acquire_again(l, nodes, now, fx);
 	return nodes != 0;
@@ -60,13 +113,14 @@ void rl_acquire_give_back(struct rl_lock *l, struct rl_effects *fx)
 	if (!l->claims)
 		return;
 	l->claims = false;
-	rl_fence_drop(l);
+	if (l->numbers != NULL)
+		l->numbers->fence = 0;
 	fx->send = policy->asks[REDLOCK_OP_RELEASE].request;
 	fx->seq = 0;
 	policy->give_back(l, fx);
 	l->owed = 0;
-	rl_place_give_back(l, fx);
-	rl_hand_revoke(l, fx);
+	rl_queue_give_back(l, fx);
+	rl_queue_revoke(l, fx);
 }
 
 void rl_acquire_end(struct rl_lock *l, int result, struct rl_effects *fx)
@@ -74,7 +128,7 @@ void rl_acquire_end(struct rl_lock *l, int result, struct rl_effects *fx)
 	l->phase = RL_IDLE;
 	l->quorum_until_ns = 0;
 	fx->began_ns = l->began_ns;
-	rl_place_leave(l, fx);
+	rl_queue_leave(l, fx);
 	rl_round_end(l, result, fx);
 }
 
@@ -109,20 +163,21 @@ void rl_acquire_fail(struct rl_lock *l, const struct rl_event *e, int result, bo
 {
 	result = verdict_of(l, e, result);
 	if (!l->handed)
-		l->trip_ns = rl_time_max(RL_RETRY_MIN_NS, rl_time_sub(e->now_ns, l->round.t0_ns));
+		l->trip_ns = rl_time_max(RL_ROUND_RETRY_MIN_NS, rl_time_sub(e->now_ns, l->round.t0_ns));
 	rl_slots_turn(l, e);
 	rl_acquire_give_back(l, fx);
 	uint64_t left = rl_time_sub(rl_acquire_patience(l, result), e->now_ns);
 	bool again = !hopeless && rl_policy_of(l)->tries_again;
 	if (again && result == REDLOCK_E_NOQUORUM && rl_quarantine_pause(l, e, left))
 		return;
-	uint64_t least = l->stage == RL_STAGE_GATE ? RL_RETRY_MIN_NS : l->trip_ns; /* one gate proves little */
+	uint64_t least =
+	    l->stage == RL_STAGE_GATE ? RL_ROUND_RETRY_MIN_NS : l->trip_ns; /* one gate proves little */
 	if (!again || left / 2 < least) {
 		rl_acquire_end(l, result, fx);
 		return;
 	}
 	bool queues = result == REDLOCK_E_BUSY && rl_policy_of(l)->contends;
-	rl_round_pause(l, queues ? rl_pace_next(l, e, left) : rl_retry_at(l, e, left));
+	rl_round_pause(l, queues ? rl_pace_next(l, e, left) : rl_round_retry_at(l, e, left));
 }
 
 bool rl_acquire_grant(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
@@ -145,9 +200,11 @@ bool rl_acquire_grant(struct rl_lock *l, const struct rl_event *e, struct rl_eff
 	rl_hold_until(l, e, valid_until);
 	if (policy->renews_early)
 		rl_hold_renew_early(l, e->now_ns);
-	rl_hand_refresh(l, e->now_ns);
-	rl_pass_allow(l, e->now_ns);
-	rl_place_tidy(l, fx);
+	if (l->handed)
+		rl_queue_refresh(l, e->now_ns);
+	if (l->beside)
+		rl_queue_tidy(l, fx);
+	rl_hold_allow_pass(l, e->now_ns);
 	rl_round_end(l, 0, fx);
 	return true;
 }
@@ -175,7 +232,7 @@ enum rl_tally rl_acquire_decide(struct rl_lock *l, const struct rl_event *e, str
 		rl_acquire_fail(l, e, ask->refused, false, fx);
 	if (tally == RL_NOQUORUM)
 		rl_acquire_fail(l, e, is_listed_twice(l) ? REDLOCK_E_DUPLICATE : REDLOCK_E_NOQUORUM,
-		                is_hopeless(rl_ballot_count(l)), fx);
+		                is_hopeless(rl_round_count(l)), fx);
 	return tally;
 }
 

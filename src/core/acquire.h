@@ -5,8 +5,16 @@
 
 #include "core/state.h"
 
+/* The call of an acquire: forgets the last one. The first attempt follows. */
+void rl_acquire_begin(struct rl_lock *lock, uint64_t now_ns);
+
+/* Forgets the numbers that nodes have told, as an attempt with a fresh token does. */
+void rl_acquire_forget_numbers(struct rl_lock *lock);
+
 /* An attempt: these nodes are asked for a key with a fresh token. */
 void rl_acquire_ask(struct rl_lock *lock, uint64_t now_ns, uint32_t nodes, struct rl_effects *effects);
+
+void rl_acquire_ask_all(struct rl_lock *lock, uint64_t now_ns, struct rl_effects *effects);
 
 /* A vote has come, or the time of the attempt is over. REFUSED: a quorum has answered, and does not grant;
  * what follows is not decided here. */

@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include "core/contend.h"
-#include "core/ballot.h"
+#include "core/round.h"
 
 #include <assert.h>
 
 #include "core/acquire.h"
 #include "core/finding.h"
 #include "core/policy.h"
-#include "core/retry.h"
-#include "core/round.h"
 #include "core/slots.h"
 
 /* Votes that stay split for so many node timeouts are an answer: "busy". The slowest contender needs one for
@@ -92,11 +90,12 @@ static void look(struct rl_lock *l, uint64_t now, struct rl_effects *fx)
 	l->phase = RL_LOOKING;
 	l->round.deadline_ns = rl_time_add(now, l->rules->node_timeout_ns);
 	l->look.seq = rl_round_next_seq(l);
-	l->look.out = rl_ballot_nodes(l);
+	l->look.out = rl_round_nodes(l);
 	l->look.before = 0;
 	for (unsigned i = 0; i < l->rules->node_count; i++)
 		l->votes[i].whose = RL_KEY_UNKNOWN;
-	rl_finding_forget(l);
+	if (l->findings != NULL)
+		rl_finding_forget(l);
 	fx->send = rl_policy_of(l)->asks[REDLOCK_OP_QUERY].request;
 	fx->nodes = l->look.out;
 	fx->seq = l->look.seq;
@@ -106,8 +105,8 @@ static void look(struct rl_lock *l, uint64_t now, struct rl_effects *fx)
 static void watch(struct rl_lock *l, uint64_t now)
 {
 	l->phase = RL_WATCHING;
-	l->round.deadline_ns = rl_time_min(rl_time_add(now, rl_retry_pause(l)), after(l, CONTENTION));
-	rl_retry_grow(l);
+	l->round.deadline_ns = rl_time_min(rl_time_add(now, rl_round_retry_pause(l)), after(l, CONTENTION));
+	rl_round_retry_grow(l);
 }
 
 static void insist(struct rl_lock *l, uint64_t now, struct rl_effects *fx)
@@ -121,7 +120,7 @@ static void insist(struct rl_lock *l, uint64_t now, struct rl_effects *fx)
 static void ask_anew(struct rl_lock *l, uint64_t now, struct rl_effects *fx)
 {
 	l->round.open = false;
-	rl_acquire_ask(l, now, rl_ballot_nodes(l), fx);
+	rl_acquire_ask(l, now, rl_round_nodes(l), fx);
 }
 
 /* Somebody else leads. When the first key has gone without a holder, it is everybody's turn again. */
@@ -158,7 +157,7 @@ static void decide_look(struct rl_lock *l, const struct rl_event *e, struct rl_e
 
 static void decide_insisting(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
 {
-	if (rl_ballot_count(l).out > 0)
+	if (rl_round_count(l).out > 0)
 		return;
 	if (e->now_ns < after(l, CONTENTION))
 		watch(l, e->now_ns);
@@ -205,7 +204,7 @@ static void spread(struct rl_lock *l, const struct rl_event *e, struct rl_effect
 	rl_slots_turn(l, e);
 	rl_acquire_give_back(l, fx);
 	watch(l, e->now_ns);
-	l->round.deadline_ns = rl_time_sub(l->round.deadline_ns, e->entropy % rl_retry_pause(l) / 2);
+	l->round.deadline_ns = rl_time_sub(l->round.deadline_ns, e->entropy % rl_round_retry_pause(l) / 2);
 	l->round.deadline_ns = rl_time_max(l->round.deadline_ns, rl_time_add(e->now_ns, 1));
 }
 

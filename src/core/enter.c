@@ -2,15 +2,9 @@
 #include "core/enter.h"
 
 #include "core/acquire.h"
-#include "core/ballot.h"
-#include "core/fence.h"
-#include "core/gate.h"
-#include "core/hand.h"
 #include "core/pace.h"
-#include "core/place.h"
 #include "core/policy.h"
-#include "core/quarantine.h"
-#include "core/retry.h"
+#include "core/queue.h"
 #include "core/round.h"
 #include "core/slots.h"
 
@@ -42,34 +36,28 @@ bool rl_enter_waits(const struct rl_lock *l)
 
 /* ---- asking ---- */
 
-static void ask_all(struct rl_lock *l, enum rl_stage stage, uint64_t now, struct rl_effects *fx)
-{
-	l->stage = stage;
-	rl_acquire_ask(l, now, rl_ballot_nodes(l), fx);
-}
-
 /* A waiter that never heard the gate gets no turn while others hand the lock over to one another. After a
  * second it takes a place, which it keeps by asking. A waiter that had a place and went deaf does not: its
  * client subscribes again. */
 static bool polls_at_gate(const struct rl_lock *l, const struct rl_event *e)
 {
 	bool late = !l->placed && rl_time_sub(e->now_ns, l->changed_ns) >= RL_PACE_MOST_NS;
-	return rl_policy_of(l)->polls && (e->hears & rl_gate_bit(l)) == 0 && (l->polls || late);
+	return rl_policy_of(l)->polls && (e->hears & rl_queue_gate_bit(l)) == 0 && (l->polls || late);
 }
 
 /* At the gate by its queue, where a place there is of use. */
 static void register_place(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
 {
 	l->polls = polls_at_gate(l, e);
-	fx->stands |= l->polls || (e->hears & rl_gate_bit(l)) != 0;
+	fx->stands |= l->polls || (e->hears & rl_queue_gate_bit(l)) != 0;
 	fx->call = l->call;
 	if (fx->stands)
-		fx->enter |= rl_gate_bit(l);
+		fx->enter |= rl_queue_gate_bit(l);
 	l->placed |= fx->stands;
 	if (l->polls)
-		fx->offered_ns = RL_HAND_POLLS;
+		fx->offered_ns = RL_QUEUE_POLLS;
 	else
-		rl_hand_offer(l, e, fx);
+		rl_queue_offer(l, e, fx);
 	if (!fx->stands)
 		l->place = 0; /* nothing is known of it any more */
 }
@@ -78,7 +66,7 @@ static void ask_gate(struct rl_lock *l, const struct rl_event *e, struct rl_effe
 {
 	uint64_t patience = rl_time_max(l->rules->node_timeout_ns / GATE_PATIENCE, 2 * l->trip_ns);
 	l->stage = RL_STAGE_GATE;
-	rl_acquire_ask(l, e->now_ns, rl_gate_bit(l), fx);
+	rl_acquire_ask(l, e->now_ns, rl_queue_gate_bit(l), fx);
 	l->round.deadline_ns = rl_time_min(l->round.deadline_ns, rl_time_add(e->now_ns, patience));
 	register_place(l, e, fx);
 }
@@ -88,7 +76,7 @@ static void ask_gate(struct rl_lock *l, const struct rl_event *e, struct rl_effe
 static void leave_old_gate(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
 {
 	l->woken = false;
-	rl_place_leave(l, fx);
+	rl_queue_leave(l, fx);
 	rl_round_pause(l, rl_time_add(e->now_ns, 1));
 }
 
@@ -130,7 +118,7 @@ static bool knows_gate(const struct rl_lock *l, const struct rl_event *e)
 static void wait_for_order(struct rl_lock *l, uint64_t now)
 {
 	uint64_t since = rl_time_sub(now, l->changed_ns);
-	rl_round_pause(l, rl_time_add(now, rl_time_max(since / ORDER_PART, RL_RETRY_MIN_NS)));
+	rl_round_pause(l, rl_time_add(now, rl_time_max(since / ORDER_PART, RL_ROUND_RETRY_MIN_NS)));
 }
 
 static void attempt(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
@@ -141,14 +129,14 @@ static void attempt(struct rl_lock *l, const struct rl_event *e, struct rl_effec
 	}
 	if (!waits(l) || l->verdict == REDLOCK_E_NOQUORUM || rl_pace_is_last(l, e->now_ns) ||
 	    looks_past(l, e->now_ns)) {
-		ask_all(l, RL_STAGE_ALL, e->now_ns, fx);
+		rl_acquire_ask_all(l, e->now_ns, fx);
 		return;
 	}
 	if (!l->placed && !knows_gate(l, e)) {
 		wait_for_order(l, e->now_ns);
 		return;
 	}
-	if (!rl_gate_choose(l, e)) {
+	if (!rl_queue_choose_gate(l, e)) {
 		leave_old_gate(l, e, fx);
 		return;
 	}
@@ -158,46 +146,24 @@ static void attempt(struct rl_lock *l, const struct rl_event *e, struct rl_effec
 	}
 	l->woken = false;
 	l->look.pause_ns = 0;
-	ask_all(l, RL_STAGE_CLAIM, e->now_ns, fx);
+	rl_acquire_ask_all(l, e->now_ns, fx);
+	l->stage = RL_STAGE_CLAIM;
 	register_place(l, e, fx);
 }
 
 /* A handle that has just released a lock and knows that others wait does not overtake them. At a gate with a
  * queue its place is the last anyway; without a queue it pauses as the others do, and so does a waiter for
  * several names, whose names have queues of their own. */
-static void begin(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
+void rl_enter_begin(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
 {
-	l->woken = l->placed = l->polls = l->behind_readers = false;
-	l->offered_ns = 0;
-	l->call = (uint16_t)((l->call + 1u) % RL_CALLS);
-	l->passed = 0;
-	l->back = false;
-	l->place = 0;
-	l->changed_ns = e->now_ns;
-	l->free_at_ns = RL_TIME_NEVER;
-	(void)rl_gate_choose(l, e); /* there is no place */
-	l->contended = waits(l); /* else it is not looked at; what is heard from now on is kept for the release */
-	bool last = (e->hears & rl_gate_bit(l)) != 0 && !rl_policy_of(l)->several;
+	(void)rl_queue_choose_gate(l, e); /* there is no place */
+	bool last = (e->hears & rl_queue_gate_bit(l)) != 0 && !rl_policy_of(l)->several;
 	if (!waits(l) || e->behind_ns > e->now_ns || last) {
 		attempt(l, e, fx);
 		return;
 	}
 	l->verdict = REDLOCK_E_BUSY;
 	rl_round_pause(l, rl_time_add(e->now_ns, rl_pace_about(RL_PACE_BLIND_NS, e->entropy)));
-}
-
-void rl_enter_begin(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
-{
-	l->began_ns = e->now_ns;
-	l->wait_until_ns = rl_time_add(e->now_ns, l->rules->wait_ns);
-	l->quorum_until_ns = 0;
-	l->verdict = 0;
-	l->trip_ns = 0;
-	l->look.pause_ns = 0;
-	l->obstacle = l->slot = l->first = 0;
-	rl_quarantine_begin(l);
-	rl_fence_drop(l);
-	begin(l, e, fx);
 }
 
 /* A process that was stopped may come here long after its time. */
@@ -212,7 +178,7 @@ void rl_enter_tick(struct rl_lock *l, const struct rl_event *e, struct rl_effect
 /* The gate is won. */
 static void claim_the_rest(struct rl_lock *l, uint64_t now, struct rl_effects *fx)
 {
-	uint32_t rest = rl_ballot_nodes(l) & ~rl_gate_bit(l);
+	uint32_t rest = rl_round_nodes(l) & ~rl_queue_gate_bit(l);
 	l->stage = RL_STAGE_CLAIM;
 	l->asked |= rest;
 	l->look.pause_ns = 0;
@@ -237,15 +203,15 @@ static void leave_it(struct rl_lock *l, const struct rl_event *e, struct rl_effe
 
 static void pass_over(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
 {
-	rl_gate_pass_over(l, e->now_ns);
+	rl_queue_pass_over(l, e->now_ns);
 	rl_acquire_fail(l, e, l->passed == 0 ? REDLOCK_E_NOQUORUM : REDLOCK_E_BUSY, false, fx);
 	if (l->placed)
-		rl_place_leave(l, fx); /* what is late of it takes no place */
+		rl_queue_leave(l, fx); /* what is late of it takes no place */
 }
 
 static void decide_gate(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
 {
-	enum redlock_vote_kind vote = rl_gate_vote(l);
+	enum redlock_vote_kind vote = rl_queue_gate_vote(l);
 	if (vote == REDLOCK_KIND_YES && in_time(l, e->now_ns))
 		claim_the_rest(l, e->now_ns, fx);
 	else if (vote == REDLOCK_KIND_YES)
@@ -264,12 +230,12 @@ static bool insists(const struct rl_lock *l, uint64_t now)
 	struct rl_count c = rl_slots_count(l);
 	bool possible = c.yes + c.no + c.out >= c.quorum;
 	possible &= !l->handed && !rl_policy_of(l)->several;
-	return rl_gate_vote(l) == REDLOCK_KIND_YES && now < until && in_time(l, now) && possible;
+	return rl_queue_gate_vote(l) == REDLOCK_KIND_YES && now < until && in_time(l, now) && possible;
 }
 
 static void look_again(struct rl_lock *l, uint64_t now, uint64_t until)
 {
-	uint64_t next = rl_time_add(now, rl_retry_pause(l));
+	uint64_t next = rl_time_add(now, rl_round_retry_pause(l));
 	l->round.deadline_ns = rl_time_min(next, rl_time_min(until, l->wait_until_ns));
 }
 
@@ -277,7 +243,7 @@ static void decide_claim(struct rl_lock *l, const struct rl_event *e, struct rl_
 {
 	enum rl_tally tally = rl_policy_ask(l)->weigh(l);
 	bool over = e->kind == RL_EV_TICK;
-	if (!over && (l->handed || rl_gate_vote(l) == REDLOCK_KIND_PENDING || insists(l, e->now_ns)))
+	if (!over && (l->handed || rl_queue_gate_vote(l) == REDLOCK_KIND_PENDING || insists(l, e->now_ns)))
 		return;
 	if (tally == RL_REFUSED || tally == RL_WON)
 		rl_acquire_fail(l, e, REDLOCK_E_BUSY, false, fx);
@@ -319,14 +285,14 @@ void rl_enter_wait_for_others(struct rl_lock *l, uint64_t now, uint64_t more)
  * already there, although its first one was yes and counts. */
 static bool go_on_handed(struct rl_lock *l, uint64_t now, struct rl_effects *fx)
 {
-	uint32_t missing = rl_ballot_nodes(l) & ~rl_ballot_voted(l, REDLOCK_VOTE_YES) & ~l->unanswered;
+	uint32_t missing = rl_round_nodes(l) & ~rl_round_voted(l, REDLOCK_VOTE_YES) & ~l->unanswered;
 	uint64_t until = rl_time_min(rl_time_add(l->changed_ns, l->rules->node_timeout_ns), l->wait_until_ns);
 	if (now >= until || !rl_round_is_in_time(l, now))
 		return false;
 	if (missing != 0)
 		rl_acquire_again(l, missing, now, fx);
-	rl_enter_wait_for_others(l, now, rl_retry_pause(l));
-	rl_retry_grow(l);
+	rl_enter_wait_for_others(l, now, rl_round_retry_pause(l));
+	rl_round_retry_grow(l);
 	return true;
 }
 
@@ -340,7 +306,7 @@ bool rl_enter_go_on(struct rl_lock *l, const struct rl_event *e, struct rl_effec
 		return false;
 	if (rl_acquire_insist(l, e->now_ns, fx))
 		stand_beside(l, e, fx);
-	rl_retry_grow(l);
+	rl_round_retry_grow(l);
 	look_again(l, e->now_ns, RL_TIME_NEVER);
 	return true;
 }
@@ -353,7 +319,7 @@ static uint64_t some_time(const struct rl_lock *l, const struct rl_event *e)
 {
 	if (e->deaf)
 		return e->entropy % DEAF_NS;
-	return (e->hears & rl_gate_bit(l)) != 0 ? 0 : rl_pace_about(RL_PACE_BLIND_NS, e->entropy);
+	return (e->hears & rl_queue_gate_bit(l)) != 0 ? 0 : rl_pace_about(RL_PACE_BLIND_NS, e->entropy);
 }
 
 /* A message may have been lost, and its turn. Or it is time to take a place. */
@@ -378,7 +344,7 @@ bool rl_enter_follows(const struct rl_lock *l, uint64_t now)
 static void ask_for_it(struct rl_lock *l, const struct rl_event *e)
 {
 	bool first = l->phase == RL_PAUSED && l->placed && l->place == 1 && e->node == l->gate;
-	if (!first || rl_gate_vote(l) != REDLOCK_KIND_NO)
+	if (!first || rl_queue_gate_vote(l) != REDLOCK_KIND_NO)
 		return;
 	l->woken = true;
 	l->retry_at_ns = rl_time_min(l->retry_at_ns, rl_time_add(l->round.t0_ns, RL_PACE_LEAST_NS));
@@ -403,7 +369,7 @@ void rl_enter_wake(struct rl_lock *l, const struct rl_event *e, struct rl_effect
 		return;
 	}
 	if (!rl_state_acquires(l) || !l->placed || e->node != l->gate || e->call != l->call) {
-		rl_place_give_up(l, UINT32_C(1) << e->node, e->call, fx);
+		rl_queue_give_up(l, UINT32_C(1) << e->node, e->call, fx);
 		return;
 	}
 	l->woken = true;
@@ -411,4 +377,69 @@ void rl_enter_wake(struct rl_lock *l, const struct rl_event *e, struct rl_effect
 	l->place = 1;
 	if (l->phase == RL_PAUSED)
 		rl_enter_tick(l, e, fx);
+}
+
+/* ---- a lock that is handed over ---- */
+
+static bool is_ours(const struct rl_lock *l, const struct rl_event *e)
+{
+	return l->offered_ns != 0 && rl_slice_same(e->vote.token, e->token);
+}
+
+/* Nothing is sent: the votes come by themselves. */
+static void begin_handed(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
+{
+	rl_acquire_ask(l, e->now_ns, rl_round_nodes(l), fx);
+	*fx = (struct rl_effects){.send = RL_OP_NONE, .observed = fx->observed};
+	l->owed = l->unanswered = 0; /* yet */
+	l->round.t0_ns = e->offered_ns;
+}
+
+static void go_on(struct rl_lock *l, const struct rl_event *e)
+{
+	l->asked = rl_round_nodes(l);
+	l->round.t0_ns = rl_time_min(l->round.t0_ns, e->offered_ns);
+}
+
+/* The gate has taken our place out of its queue, and says how many are left. */
+static void vote(struct rl_lock *l, const struct rl_event *e)
+{
+	if (e->node == l->gate) {
+		l->placed = false;
+		l->contended = e->vote.waiting > 0;
+	}
+	if (l->round.operation == REDLOCK_OP_ACQUIRE)
+		rl_round_cast(l, e->node, rl_round_cast_once(l, e->twins, REDLOCK_VOTE_YES),
+		              rl_time_sub(e->now_ns, l->round.t0_ns));
+	l->owed |= 1u << e->node;
+}
+
+static void take(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
+{
+	if (l->claims)
+		go_on(l, e);
+	else
+		begin_handed(l, e, fx);
+	if (!l->handed)
+		l->look.pause_ns = 0;
+	l->stage = RL_STAGE_CLAIM;
+	l->handed = true;
+	l->woken = false;
+	l->changed_ns = e->now_ns;
+	rl_enter_wait_for_others(l, e->now_ns, 0);
+	vote(l, e);
+	rl_enter_decide(l, e, fx);
+}
+
+/* A lock that is handed over and not wanted is released; but never the token that this handle claims or
+ * holds. */
+void rl_enter_take(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
+{
+	bool in_time = l->offered_ns <= e->offered_ns && e->offered_ns <= e->now_ns;
+	if (!is_ours(l, e))
+		fx->declines = true;
+	else if (l->phase == RL_HELD)
+		vote(l, e); /* the others were a quorum */
+	else if (rl_state_acquires(l) && in_time)
+		take(l, e, fx);
 }

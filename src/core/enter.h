@@ -20,7 +20,8 @@
 
 #include "core/state.h"
 
-/* The call of an acquire: it begins with an attempt, or where others wait without a queue, with a pause. */
+/* The call of an acquire that others may have to go before: it begins with an attempt, or where others wait
+ * without a queue, with a pause. */
 void rl_enter_begin(struct rl_lock *lock, const struct rl_event *event, struct rl_effects *effects);
 
 /* The pause may be over: an attempt at the gate, or everywhere at first, when it is our turn, and at the end
@@ -46,5 +47,10 @@ bool rl_enter_follows(const struct rl_lock *lock, uint64_t now_ns);
 
 /* A message: it is our turn. Or no message is heard any more (`deaf`), or the key is gone (`gone`). */
 void rl_enter_wake(struct rl_lock *lock, const struct rl_event *event, struct rl_effects *effects);
+
+/* ---- a lock that is handed over ---- */
+
+/* A node says that our token has its key now. */
+void rl_enter_take(struct rl_lock *lock, const struct rl_event *event, struct rl_effects *effects);
 
 #endif

@@ -1,26 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "core/fence.h"
 
-#include <string.h>
-
-#include "core/ballot.h"
-#include "core/gate.h"
 #include "core/many.h"
 #include "core/policy.h"
+#include "core/queue.h"
 #include "core/round.h"
-
-void rl_fence_drop(struct rl_lock *l)
-{
-	if (l->numbers != NULL)
-		l->numbers->fence = 0;
-}
-
-void rl_fence_forget(struct rl_lock *l)
-{
-	rl_fence_drop(l);
-	if (l->numbers != NULL)
-		memset(l->numbers->of, 0, l->rules->node_count * sizeof l->numbers->of[0]);
-}
 
 bool rl_fence_has_number(const struct rl_lock *l, unsigned node)
 {
@@ -34,14 +18,14 @@ void rl_fence_keep(struct rl_lock *l, const struct rl_event *e)
 	if (rl_policy_of(l)->several)
 		rl_many_keep(l, e);
 	else
-		rl_gate_learn(l, e);
+		rl_queue_learn(l, e);
 	if (l->votes[e->node].code != REDLOCK_VOTE_YES)
 		return;
 	int64_t number = e->vote.number;
 	if (number > 0 && number < RL_FENCE_END)
 		l->numbers->of[e->node] = (uint64_t)number;
 	else
-		rl_ballot_cast(l, e->node, REDLOCK_VOTE_GARBAGE, l->votes[e->node].rtt_ns);
+		rl_round_cast(l, e->node, REDLOCK_VOTE_GARBAGE, l->votes[e->node].rtt_ns);
 }
 
 static bool said_yes(const struct rl_lock *l, unsigned node)
@@ -75,7 +59,7 @@ static uint64_t choose(const struct rl_lock *l)
 /* A node that reported a higher number has no vote; one that reported a lower number may still get one. */
 enum rl_tally rl_fence_weigh(const struct rl_lock *l)
 {
-	struct rl_count c = rl_ballot_count(l);
+	struct rl_count c = rl_round_count(l);
 	if (l->numbers->fence != 0) {
 		unsigned confirmed = count(l, l->numbers->fence, false), ahead = count(l, l->numbers->fence, true);
 		c.no += ahead;

@@ -24,12 +24,6 @@
 /* Numbers are below it: so far scripts count exactly. */
 #define RL_FENCE_END (INT64_C(1) << 53)
 
-/* The lock has no number any more, nor has an attempt that was given back. */
-void rl_fence_drop(struct rl_lock *lock);
-
-/* An attempt begins: with a fresh token. */
-void rl_fence_forget(struct rl_lock *lock);
-
 /* Whether the node has told a number with its yes to the token of this attempt. */
 bool rl_fence_has_number(const struct rl_lock *lock, unsigned node);
 

@@ -6,7 +6,7 @@
 
 void rl_finding_forget(struct rl_lock *l)
 {
-	for (unsigned i = 0; l->findings != NULL && i < l->rules->node_count; i++)
+	for (unsigned i = 0; i < l->rules->node_count; i++)
 		l->findings[i].known = 0;
 }
 
@@ -17,8 +17,7 @@ static bool says_whose(const struct rl_event *e)
 
 static bool has_values(const struct rl_event *e)
 {
-	bool looks = e->operation == RL_OP_QUERY || says_whose(e);
-	bool tells = looks && rl_vote_tells(&e->vote, RL_FIELD_TYPE);
+	bool tells = rl_state_tells(e->operation, RL_TELLS_FINDING) && rl_vote_tells(&e->vote, RL_FIELD_TYPE);
 	assert(!tells || e->vote.code == REDLOCK_VOTE_YES);
 	return tells;
 }

@@ -3,9 +3,7 @@
 
 #include <assert.h>
 
-#include "core/ballot.h"
 #include "core/policy.h"
-#include "core/retry.h"
 #include "core/round.h"
 #include "core/validity.h"
 
@@ -23,6 +21,19 @@ static uint64_t renewal_at(const struct rl_rules *r, uint64_t valid_until, uint6
 	uint64_t sooner = entropy % (r->renew_ns / EARLY_RENEWAL + 1);
 	uint64_t at = rl_time_sub(valid_until, granted - r->renew_ns + sooner);
 	return at - at % (r->renew_ns / COMMON_TIMES);
+}
+
+/* When notice is to be given that its validity ends soon; UINT64_MAX: it was, or none is wanted. */
+static uint64_t danger_at(const struct rl_lock *l)
+{
+	bool none = l->warned || l->rules->danger_ns == 0;
+	return none ? RL_TIME_NEVER : rl_time_sub(l->valid_until_ns, l->rules->danger_ns);
+}
+
+uint64_t rl_hold_deadline(const struct rl_lock *l)
+{
+	uint64_t next = rl_time_min(l->valid_until_ns, danger_at(l));
+	return l->round.open ? next : rl_time_min(next, l->renew_at_ns);
 }
 
 bool rl_hold_is_capped(const struct rl_lock *l)
@@ -132,7 +143,9 @@ int rl_hold_turn(struct rl_lock *l, uint64_t now, enum rl_turn turn, struct rl_e
 		return REDLOCK_E_LIMIT;
 	if (ttl == 0)
 		ttl = RL_NS_PER_MS;
-	rl_round_open_turn(l, REDLOCK_OP_EXTEND, turn, now, l->valid_until_ns, ttl, fx);
+	rl_round_open(l, REDLOCK_OP_EXTEND, now, l->valid_until_ns, ttl, fx);
+	l->round.turn = (uint8_t)turn;
+	fx->send = rl_policy_ask(l)->request;
 	return 0;
 }
 
@@ -150,7 +163,7 @@ void rl_hold_confirm(struct rl_lock *l, const struct rl_event *e, struct rl_effe
 		l->held_ns = e->now_ns;
 		l->hold_until_ns = RL_TIME_NEVER;
 		fx->observed |= RL_COUNT_TAKEN_UP;
-		l->owed = rl_ballot_nodes(l);
+		l->owed = rl_round_nodes(l);
 		l->claim_seq = 0;
 	}
 	rl_hold_until(l, e, valid_until);
@@ -161,7 +174,7 @@ void rl_hold_confirm(struct rl_lock *l, const struct rl_event *e, struct rl_effe
 static void fail_extend(struct rl_lock *l, const struct rl_event *e, int result, struct rl_effects *fx)
 {
 	if (l->round.background)
-		l->renew_at_ns = rl_retry_at(l, e, rl_time_sub(l->valid_until_ns, e->now_ns));
+		l->renew_at_ns = rl_round_retry_at(l, e, rl_time_sub(l->valid_until_ns, e->now_ns));
 	rl_round_end(l, result, fx);
 }
 
@@ -206,10 +219,50 @@ void rl_hold_renew(struct rl_lock *l, uint64_t now, struct rl_effects *fx)
 
 void rl_hold_tick(struct rl_lock *l, uint64_t now, struct rl_effects *fx)
 {
-	if (now >= rl_hold_danger_at(l)) {
+	if (now >= danger_at(l)) {
 		l->warned = true;
 		fx->observed |= RL_OBSERVE_DANGER;
 	}
 	if (now >= l->renew_at_ns && !l->round.open)
 		rl_hold_renew(l, now, fx);
+}
+
+/* ---- passing on ---- */
+
+/* A claim is passed on for this long after its grant, and this often. A waiter of another client waits no
+ * longer than this and one hold more; and a hand-over to that client, some tenths of a millisecond, is a
+ * small part of it. */
+#define LONGEST_NS (5 * RL_NS_PER_MS)
+
+/* Nor for more than this part of the TTL: who is passed the lock has that much less of it. */
+enum { PART = 8 };
+
+void rl_hold_allow_pass(struct rl_lock *l, uint64_t now)
+{
+	l->passes = 0;
+	l->pass_until_ns = rl_time_add(now, rl_time_min(LONGEST_NS, l->rules->ttl_ns / PART));
+}
+
+uint64_t rl_hold_pass_until(const struct rl_lock *l)
+{
+	bool may = l->phase == RL_HELD && l->passes < RL_HOLD_PASSES_MOST && l->rules->slots == 0;
+	return may ? l->pass_until_ns : 0;
+}
+
+/* The claim is what both would have asked for, and goes on as both want it. */
+static bool are_alike(const struct rl_rules *a, const struct rl_rules *b)
+{
+	return a->policy == b->policy && a->ttl_ns == b->ttl_ns && a->drift_ppm == b->drift_ppm &&
+	       a->drift_base_ns == b->drift_base_ns && a->renew_ns == b->renew_ns;
+}
+
+/* A caller's own value is known elsewhere. A fencing number is that of one turn: the next one needs a higher
+ * one, which only the nodes have. */
+bool rl_hold_may_pass(const struct rl_lock *from, const struct rl_lock *to, uint64_t now)
+{
+	bool may = now < rl_hold_pass_until(from) && rl_policy_of(from)->heirs && !rl_state_is_busy(from) &&
+	           !rl_hold_is_capped(from);
+	bool wants = rl_state_acquires(to) && now < to->wait_until_ns;
+	return may && wants && are_alike(from->rules, to->rules) &&
+	       from->valid_until_ns > rl_time_add(now, to->rules->min_validity_ns);
 }

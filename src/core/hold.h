@@ -1,5 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* A lock that is held: its validity, what extends it, and its loss. */
+/*
+ * A lock that is held: its validity, what extends it, and its loss.
+ *
+ * A lock may be passed on, from a handle that releases it to another one of the same client that waits for
+ * it. The servers are not asked: the claim, its token, its keys and what is left of its validity stay.
+ * The shell exchanges the two handles' states (places.h), and both take the event PASS: the one that holds
+ * has a new caller, who has acquired it; the one that waited has the caller who has released, and gives back
+ * what it has asked for. So what is still out for the claim, a renewal or a late vote, stays with the claim.
+ * Only for a short time after the nodes have granted the claim, and so many times: then the waiters of other
+ * clients go first. docs/decisions/handing-over.md.
+ */
 #ifndef RL_CORE_HOLD_H
 #define RL_CORE_HOLD_H
 
@@ -8,12 +18,8 @@
 /* The lock is granted, or extended, until then. */
 void rl_hold_until(struct rl_lock *lock, const struct rl_event *event, uint64_t valid_until_ns);
 
-/* When notice is to be given that its validity ends soon; UINT64_MAX: it was, or none is wanted. */
-static inline uint64_t rl_hold_danger_at(const struct rl_lock *lock)
-{
-	bool none = lock->warned || lock->rules->danger_ns == 0;
-	return none ? RL_TIME_NEVER : rl_time_sub(lock->valid_until_ns, lock->rules->danger_ns);
-}
+/* When the next renewal or notice of a held lock is due. */
+uint64_t rl_hold_deadline(const struct rl_lock *lock);
 
 /* The last renewal was shortened by a cap of its caller: no other one follows. */
 bool rl_hold_is_capped(const struct rl_lock *lock);
@@ -49,5 +55,20 @@ void rl_hold_guard(struct rl_lock *lock, const struct rl_event *event);
 
 /* `reason`: an RL_COUNT_ bit. */
 void rl_hold_lose(struct rl_lock *lock, uint32_t reason, struct rl_effects *effects);
+
+/* ---- passing on ---- */
+
+/* So often a claim is passed on at most. */
+#define RL_HOLD_PASSES_MOST 256
+
+/* The nodes have granted a claim: it may be passed on from now on. */
+void rl_hold_allow_pass(struct rl_lock *lock, uint64_t now_ns);
+
+/* Until when the handles that wait for a holder of their client may hope that it passes the lock on; they ask
+ * no node meanwhile. 0: not at all. */
+uint64_t rl_hold_pass_until(const struct rl_lock *lock);
+
+/* Whether what `from` holds may be passed on to `to`, which waits for it. */
+bool rl_hold_may_pass(const struct rl_lock *from, const struct rl_lock *to, uint64_t now_ns);
 
 #endif

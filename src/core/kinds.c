@@ -3,32 +3,32 @@
 
 #include <stddef.h>
 
-#include "core/ballot.h"
 #include "core/fence.h"
 #include "core/finding.h"
-#include "core/gate.h"
 #include "core/many.h"
+#include "core/queue.h"
+#include "core/round.h"
 #include "core/share.h"
 #include "core/slots.h"
 
 static enum rl_tally claim(const struct rl_lock *l)
 {
-	return rl_quorum_for_claim(rl_ballot_count(l));
+	return rl_quorum_for_claim(rl_round_count(l));
 }
 
 static enum rl_tally extend(const struct rl_lock *l)
 {
-	return rl_quorum_for_extend(rl_ballot_count(l));
+	return rl_quorum_for_extend(rl_round_count(l));
 }
 
 static enum rl_tally check(const struct rl_lock *l)
 {
-	return rl_quorum_for_check(rl_ballot_count(l));
+	return rl_quorum_for_check(rl_round_count(l));
 }
 
 static enum rl_tally release(const struct rl_lock *l)
 {
-	return rl_quorum_for_release(rl_ballot_count(l));
+	return rl_quorum_for_release(rl_round_count(l));
 }
 
 /* From every node, also from those that said no or nothing. */
@@ -51,7 +51,7 @@ static void from_all_quietly(const struct rl_lock *l, struct rl_effects *fx)
 static void where_proven(const struct rl_lock *l, struct rl_effects *fx)
 {
 	fx->nodes = l->owed;
-	fx->owed = l->owed & rl_ballot_voted(l, REDLOCK_VOTE_YES);
+	fx->owed = l->owed & rl_round_voted(l, REDLOCK_VOTE_YES);
 }
 
 /* The operations of a lock whose key has one token as its value. */
@@ -60,7 +60,7 @@ static void where_proven(const struct rl_lock *l, struct rl_effects *fx)
 	                                                                             RL_OP_RELEASE, release,     \
 	                                                                             .refused = REDLOCK_E_GONE}
 #define TOKEN_ASKS                                                                                           \
-	[REDLOCK_OP_ACQUIRE] = {RL_OP_ACQUIRE, claim, REDLOCK_E_BUSY, .keep = rl_gate_learn}, TOKEN_HOLDS
+	[REDLOCK_OP_ACQUIRE] = {RL_OP_ACQUIRE, claim, REDLOCK_E_BUSY, .keep = rl_queue_learn}, TOKEN_HOLDS
 
 /* The queries of kinds with fresh tokens: their callers want to see every node. */
 #define TOKEN_LOOKS                                                                                          \

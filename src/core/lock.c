@@ -5,21 +5,17 @@
 #include <string.h>
 
 #include "core/acquire.h"
-#include "core/ballot.h"
 #include "core/contend.h"
 #include "core/enter.h"
 #include "core/fence.h"
 #include "core/finding.h"
-#include "core/gate.h"
-#include "core/hand.h"
 #include "core/hold.h"
-#include "core/place.h"
 #include "core/policy.h"
 #include "core/quarantine.h"
+#include "core/queue.h"
 #include "core/round.h"
 #include "core/share.h"
 #include "core/slots.h"
-#include "core/take.h"
 
 /* ---- decisions ---- */
 
@@ -49,7 +45,7 @@ static void decide_by_tally(struct rl_lock *l, const struct rl_event *e, struct 
 	(void)e;
 	const struct rl_ask *ask = rl_policy_ask(l);
 	enum rl_tally tally = ask->weigh(l);
-	if (tally == RL_UNDECIDED || (ask->asks_all && rl_ballot_count(l).out > 0))
+	if (tally == RL_UNDECIDED || (ask->asks_all && rl_round_count(l).out > 0))
 		return;
 	if (l->phase == RL_RELEASING)
 		l->phase = RL_IDLE;
@@ -85,7 +81,12 @@ static int on_acquire(struct rl_lock *l, const struct rl_event *e, struct rl_eff
 {
 	if (l->phase != RL_IDLE || rl_policy_of(l)->asks[REDLOCK_OP_ACQUIRE].request == RL_OP_NONE)
 		return REDLOCK_E_STATE;
-	rl_enter_begin(l, e, fx);
+	rl_acquire_begin(l, e->now_ns);
+	bool may_wait = l->contended || e->behind_ns > e->now_ns || rl_policy_of(l)->shares;
+	if (may_wait)
+		rl_enter_begin(l, e, fx);
+	else
+		rl_acquire_ask_all(l, e->now_ns, fx);
 	return 0;
 }
 
@@ -106,14 +107,14 @@ static int on_release(struct rl_lock *l, const struct rl_event *e, struct rl_eff
 	l->phase = RL_RELEASING;
 	l->valid_until_ns = 0;
 	rl_round_open(l, REDLOCK_OP_RELEASE, e->now_ns, RL_TIME_NEVER, 0, fx);
-	fx->owed = attached ? rl_ballot_nodes(l) : l->owed;
+	fx->owed = attached ? rl_round_nodes(l) : l->owed;
 	l->owed = 0;
 	l->alone = false;
 	if (!rl_policy_of(l)->signs && fx->send == RL_OP_RELEASE)
 		fx->send = RL_OP_LEAVE; /* it wakes in the same step: see own-values.md */
-	rl_place_leave(l, fx);
+	rl_queue_leave(l, fx);
 	if (held)
-		rl_hand_over(l, e, fx);
+		rl_queue_hand_over(l, e, fx);
 	return 0;
 }
 
@@ -143,7 +144,8 @@ static int on_query(struct rl_lock *l, const struct rl_event *e, struct rl_effec
 	if (!possible || (e->probe && l->phase != RL_IDLE))
 		return REDLOCK_E_STATE;
 	l->waiting = operation;
-	rl_finding_forget(l);
+	if (l->findings != NULL)
+		rl_finding_forget(l);
 	if (l->round.open)
 		l->round.deadline_ns =
 		    rl_time_min(l->round.deadline_ns, rl_time_add(e->now_ns, l->rules->node_timeout_ns));
@@ -227,11 +229,11 @@ static void count(struct rl_lock *l, const struct rl_event *e, enum redlock_vote
 {
 	const struct rl_ask *ask = rl_policy_ask(l);
 	if (e->twins != 0)
-		code = rl_ballot_once(l, e->twins, code);
-	rl_ballot_cast(l, e->node, code, rl_time_sub(e->now_ns, l->round.t0_ns));
+		code = rl_round_cast_once(l, e->twins, code);
+	rl_round_cast(l, e->node, code, rl_time_sub(e->now_ns, l->round.t0_ns));
 	if (code == REDLOCK_VOTE_QUARANTINE)
 		rl_quarantine_keep(l, e);
-	if (ask->keep != NULL)
+	if (ask->keep != NULL && e->operation != RL_OP_ACQUIRE) /* a SET tells yes or no alone */
 		ask->keep(l, e);
 	if (l->round.open && !e->more)
 		decide(l, e, fx);
@@ -251,14 +253,16 @@ static bool is_of_other_configuration(struct rl_lock *l, const struct rl_event *
 
 static int on_reply(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
 {
-	enum redlock_vote_code code = rl_finding_vote(e);
+	enum redlock_vote_code code =
+	    rl_state_tells(e->operation, RL_TELLS_FINDING) ? rl_finding_vote(e) : e->vote.code;
 	bool current = e->seq == l->round.seq;
 	assert(e->node < l->rules->node_count && code != REDLOCK_VOTE_PENDING);
 	if (l->passed > 0)
-		rl_gate_come_back(l, e);
+		rl_queue_come_back(l, e);
 	if (e->seq == l->claim_seq)
 		l->unanswered &= ~(1u << e->node);
-	rl_gate_learn_waiters(l, e); /* also of a release long ago */
+	if (rl_state_tells(e->operation, RL_TELLS_WAITERS)) /* also of a release long ago */
+		rl_queue_learn_waiters(l, e);
 	fx->twin = has_what_it_refused(l, e, code);
 	if (e->seq == l->look.seq) {
 		rl_contend_found(l, e, fx);
@@ -330,7 +334,7 @@ static int on_wake(struct rl_lock *l, const struct rl_event *e, struct rl_effect
 
 static int on_hand(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
 {
-	rl_take_message(l, e, fx);
+	rl_enter_take(l, e, fx);
 	return 0;
 }
 
@@ -347,11 +351,11 @@ static int on_leap(struct rl_lock *l, const struct rl_event *e, struct rl_effect
  * (net/node.c). An extend is asked again of all. */
 static int on_guarded(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
 {
-	bool relies = rl_ballot_count(l).yes > 0;
+	bool relies = rl_round_count(l).yes > 0;
 	if (rl_state_acquires(l) && l->claims && relies)
 		rl_acquire_fail(l, e, REDLOCK_E_NOQUORUM, false, fx);
 	else if (l->round.open && l->round.operation == REDLOCK_OP_EXTEND)
-		rl_round_again(l, rl_ballot_nodes(l), e->now_ns, fx);
+		rl_round_again(l, rl_round_nodes(l), e->now_ns, fx);
 	if (l->phase == RL_HELD)
 		rl_hold_guard(l, e);
 	return 0;
@@ -423,12 +427,7 @@ uint64_t rl_lock_deadline(const struct rl_lock *l)
 	uint64_t next = l->round.open ? l->round.deadline_ns : RL_TIME_NEVER;
 	if (l->phase == RL_PAUSED)
 		next = rl_time_min(next, l->retry_at_ns);
-	if (l->phase == RL_HELD) {
-		next = rl_time_min(next, rl_time_min(l->valid_until_ns, rl_hold_danger_at(l)));
-		if (!l->round.open)
-			next = rl_time_min(next, l->renew_at_ns);
-	}
-	return next;
+	return l->phase == RL_HELD ? rl_time_min(next, rl_hold_deadline(l)) : next;
 }
 
 uint64_t rl_lock_valid_until(const struct rl_lock *l, uint64_t now_ns)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "core/many.h"
 
-#include "core/gate.h"
 #include "core/policy.h"
+#include "core/queue.h"
 
 /* A client that has the gate, and is refused elsewhere, waits for silent nodes for this part of a node
  * timeout at most, because others want the keys that it has. Nodes may be far away, so it waits at least
@@ -23,7 +23,7 @@ static void lose_patience(struct rl_lock *l, const struct rl_event *e)
 
 void rl_many_keep(struct rl_lock *l, const struct rl_event *e)
 {
-	rl_gate_learn(l, e);
+	rl_queue_learn(l, e);
 	if (e->vote.code != REDLOCK_VOTE_NO || (e->vote.told & (RL_TOLD(NAME) | RL_TOLD(PLACE))) == 0)
 		return;
 	l->obstacle = name_in(e);

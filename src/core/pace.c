@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "core/pace.h"
 
-#include "core/gate.h"
 #include "core/many.h"
 #include "core/policy.h"
-#include "core/retry.h"
+#include "core/queue.h"
+#include "core/round.h"
 
 /* A waiter with a place asks after a part of the time since something changed, for each place before its own.
  * The change may be of the key alone: users who may not wake anybody take the lock without the queue, and the
@@ -39,14 +39,14 @@ uint64_t rl_pace_about(uint64_t ns, uint64_t entropy)
 
 bool rl_pace_is_last(const struct rl_lock *l, uint64_t now)
 {
-	uint64_t trip = rl_time_max(l->trip_ns, RL_RETRY_MIN_NS);
+	uint64_t trip = rl_time_max(l->trip_ns, RL_ROUND_RETRY_MIN_NS);
 	return rl_time_sub(l->wait_until_ns, now) < LAST_TRIPS * trip;
 }
 
 /* Whether the next step is due: it is our turn, or the waiter goes to the gate, or to the next one. */
 static bool is_due(const struct rl_lock *l, uint64_t now)
 {
-	bool moved = l->stage == RL_STAGE_ALL || rl_gate_vote(l) > REDLOCK_KIND_NO;
+	bool moved = l->stage == RL_STAGE_ALL || rl_queue_gate_vote(l) > REDLOCK_KIND_NO;
 	return (l->woken || moved) && !rl_pace_is_last(l, now);
 }
 
@@ -54,7 +54,7 @@ static bool is_due(const struct rl_lock *l, uint64_t now)
  * the lock to that client. */
 static bool is_divided(const struct rl_lock *l)
 {
-	return l->stage == RL_STAGE_CLAIM && rl_gate_vote(l) == REDLOCK_KIND_YES;
+	return l->stage == RL_STAGE_CLAIM && rl_queue_gate_vote(l) == REDLOCK_KIND_YES;
 }
 
 /* There are three reasons. The holder has another slot: then the next one is asked for soon. Several names
@@ -63,7 +63,7 @@ static bool is_divided(const struct rl_lock *l)
 static uint64_t divided_at(const struct rl_lock *l, const struct rl_event *e, uint64_t left)
 {
 	const struct rl_policy *policy = rl_policy_of(l);
-	uint64_t retry = rl_retry_at(l, e, left), pause = RL_PACE_BLIND_NS;
+	uint64_t retry = rl_round_retry_at(l, e, left), pause = RL_PACE_BLIND_NS;
 	if (policy->several)
 		pause = rl_time_max(rl_time_max(pause, 2 * l->trip_ns), rl_time_sub(e->now_ns, l->changed_ns) / PART);
 	if (policy->several || policy->slots)
@@ -76,6 +76,8 @@ uint64_t rl_pace_next(struct rl_lock *l, const struct rl_event *e, uint64_t left
 	uint64_t now = e->now_ns;
 	if (l->stage == RL_STAGE_ALL && !l->contended)
 		l->changed_ns = now;
+	if (l->stage == RL_STAGE_ALL)
+		(void)rl_queue_choose_gate(l, e); /* where it is listened to; its place may still be at another one */
 	l->contended = true;
 	rl_many_line_up(l);
 	if (is_divided(l))
@@ -85,6 +87,6 @@ uint64_t rl_pace_next(struct rl_lock *l, const struct rl_event *e, uint64_t left
 	uint64_t delay = rl_pace_about(interval(l, now), e->entropy);
 	if (l->place == 1) /* the others come later by chance: one asks as soon as the key has expired */
 		delay = rl_time_min(delay, rl_time_sub(l->free_at_ns, now));
-	delay = rl_time_max(delay, RL_RETRY_MIN_NS);
+	delay = rl_time_max(delay, RL_ROUND_RETRY_MIN_NS);
 	return rl_time_add(now, rl_time_min(delay, left / 2));
 }

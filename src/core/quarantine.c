@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "core/quarantine.h"
 
-#include "core/ballot.h"
-#include "core/retry.h"
 #include "core/round.h"
 
 /* Nodes whose quarantine is over are waited for so many node timeouts: some may be asked in vain for what the
@@ -28,19 +26,11 @@ static unsigned rank(const struct rl_lock *l, uint32_t nodes, unsigned node)
 	return before;
 }
 
-void rl_quarantine_begin(struct rl_lock *l)
-{
-	if (l->numbers == NULL)
-		return;
-	l->numbers->quarantine_ns = 0;
-	l->numbers->patience_ns = l->rules->quarantine_wait_ns;
-}
-
 /* When so many are over that a quorum can vote, if those that have not answered yet say yes; 0: they are not
  * what a quorum lacks. A node in quarantine is not asked, so that its vote is there first. */
 static uint64_t find_end(const struct rl_lock *l, struct rl_count c)
 {
-	uint32_t nodes = rl_ballot_voted(l, REDLOCK_VOTE_QUARANTINE);
+	uint32_t nodes = rl_round_voted(l, REDLOCK_VOTE_QUARANTINE);
 	for (unsigned i = 0; i < l->rules->node_count; i++)
 		if ((nodes >> i & 1) != 0 && c.yes + c.out + rank(l, nodes, i) + 1 == c.quorum)
 			return l->numbers->of[i];
@@ -55,11 +45,11 @@ static uint64_t length(struct rl_lock *l, const struct rl_event *e, uint64_t end
 		waiting += l->votes[i].code == REDLOCK_VOTE_QUARANTINE;
 	uint64_t pause = rl_time_sub(end, e->now_ns);
 	if (pause == 0) {
-		pause = rl_retry_pause(l);
-		rl_retry_grow(l);
+		pause = rl_round_retry_pause(l);
+		rl_round_retry_grow(l);
 	}
 	bool others = c.nodes - c.no - c.fatal - waiting >= c.quorum;
-	uint64_t retry = rl_time_sub(rl_retry_at(l, e, RL_TIME_NEVER), e->now_ns);
+	uint64_t retry = rl_time_sub(rl_round_retry_at(l, e, RL_TIME_NEVER), e->now_ns);
 	return others ? rl_time_min(pause, retry) : pause;
 }
 
@@ -81,7 +71,7 @@ static bool is_repaired_in_vain(struct rl_lock *l, uint64_t end, uint64_t now)
 
 bool rl_quarantine_pause(struct rl_lock *l, const struct rl_event *e, uint64_t left)
 {
-	struct rl_count c = rl_ballot_count(l);
+	struct rl_count c = rl_round_count(l);
 	uint64_t now = e->now_ns, end = l->numbers != NULL ? find_end(l, c) : 0;
 	if (end == 0 || is_repaired_in_vain(l, end, now))
 		return false;

@@ -10,9 +10,6 @@
 
 #include "core/state.h"
 
-/* An acquire begins. */
-void rl_quarantine_begin(struct rl_lock *lock);
-
 /* Takes what the vote of a node in quarantine tells. */
 void rl_quarantine_keep(struct rl_lock *lock, const struct rl_event *event);
 

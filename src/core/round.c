@@ -4,10 +4,10 @@
 #include <assert.h>
 #include <string.h>
 
-#include "core/ballot.h"
-#include "core/hand.h"
 #include "core/policy.h"
 #include "core/validity.h"
+
+/* ---- rounds ---- */
 
 uint32_t rl_round_next_seq(struct rl_lock *l)
 {
@@ -21,21 +21,10 @@ static void ask(const struct rl_lock *l, uint32_t nodes, struct rl_effects *fx)
 	fx->nodes = nodes;
 	fx->seq = l->round.seq;
 	fx->ttl_ns = l->round.ttl_ns;
-	if (l->round.operation == REDLOCK_OP_ACQUIRE && rl_hand_keeps_token(l)) {
-		fx->enter = nodes & l->heard;
-		fx->stands = l->placed && (fx->enter >> l->gate & 1) != 0; /* else its own place would keep it out */
-		fx->call = l->call;
-	}
 }
 
 void rl_round_open(struct rl_lock *l, enum redlock_operation operation, uint64_t now, uint64_t until,
                    uint64_t ttl, struct rl_effects *fx)
-{
-	rl_round_open_turn(l, operation, RL_TURN_NONE, now, until, ttl, fx);
-}
-
-void rl_round_open_turn(struct rl_lock *l, enum redlock_operation operation, enum rl_turn turn, uint64_t now,
-                        uint64_t until, uint64_t ttl, struct rl_effects *fx)
 {
 	assert(!l->round.open || l->round.background); /* one caller at a time */
 	if (l->round.open)
@@ -43,7 +32,6 @@ void rl_round_open_turn(struct rl_lock *l, enum redlock_operation operation, enu
 	l->round = (struct rl_round){
 	    .operation = (uint8_t)operation,
 	    .open = true,
-	    .turn = (uint8_t)turn,
 	    .seq = rl_round_next_seq(l),
 	    .t0_ns = now,
 	    .deadline_ns = rl_time_min(rl_time_add(now, l->rules->node_timeout_ns), until),
@@ -51,14 +39,14 @@ void rl_round_open_turn(struct rl_lock *l, enum redlock_operation operation, enu
 	};
 	l->round.votes[REDLOCK_KIND_PENDING] = (uint8_t)l->rules->node_count;
 	memset(l->votes, 0, l->rules->node_count * sizeof l->votes[0]);
-	ask(l, rl_ballot_nodes(l), fx);
+	ask(l, rl_round_nodes(l), fx);
 }
 
 void rl_round_again(struct rl_lock *l, uint32_t nodes, uint64_t now, struct rl_effects *fx)
 {
 	for (unsigned i = 0; i < l->rules->node_count; i++)
 		if ((nodes >> i & 1) != 0)
-			rl_ballot_cast(l, i, REDLOCK_VOTE_PENDING, 0);
+			rl_round_cast(l, i, REDLOCK_VOTE_PENDING, 0);
 	l->round.deadline_ns = rl_time_add(now, l->rules->node_timeout_ns);
 	ask(l, nodes, fx);
 	fx->again = true;
@@ -90,7 +78,7 @@ void rl_round_silence(struct rl_lock *l)
 {
 	for (unsigned i = 0; i < l->rules->node_count; i++)
 		if (l->votes[i].code == REDLOCK_VOTE_PENDING)
-			rl_ballot_cast(l, i, REDLOCK_VOTE_TIMEOUT, 0);
+			rl_round_cast(l, i, REDLOCK_VOTE_TIMEOUT, 0);
 }
 
 uint64_t rl_round_validity_end(const struct rl_lock *l)
@@ -102,4 +90,77 @@ uint64_t rl_round_validity_end(const struct rl_lock *l)
 bool rl_round_is_in_time(const struct rl_lock *l, uint64_t now)
 {
 	return rl_round_validity_end(l) > rl_time_add(now, l->rules->min_validity_ns);
+}
+
+/* ---- votes ---- */
+
+#define MAX_RTT_NS (((uint64_t)1 << 48) - 1)
+
+uint32_t rl_round_nodes(const struct rl_lock *l)
+{
+	return (uint32_t)((1ull << l->rules->node_count) - 1);
+}
+
+void rl_round_cast(struct rl_lock *l, unsigned node, enum redlock_vote_code code, uint64_t rtt)
+{
+	struct rl_ballot *vote = &l->votes[node];
+	bool first = vote->code == REDLOCK_VOTE_PENDING;
+	l->round.votes[first ? REDLOCK_KIND_PENDING : redlock_vote_kind(vote->code)]--;
+	l->round.votes[redlock_vote_kind(code)]++;
+	vote->code = (uint8_t)code;
+	vote->rtt_ns = rl_time_min(rtt, MAX_RTT_NS) & MAX_RTT_NS;
+}
+
+enum redlock_vote_code rl_round_cast_once(struct rl_lock *l, uint32_t twins, enum redlock_vote_code code)
+{
+	bool yes = redlock_vote_kind(code) == REDLOCK_KIND_YES;
+	if (redlock_vote_kind(code) > REDLOCK_KIND_NO)
+		return code;
+	for (; twins != 0; twins &= twins - 1) {
+		unsigned twin = (unsigned)__builtin_ctz(twins);
+		enum redlock_vote_kind other = redlock_vote_kind(l->votes[twin].code);
+		if (other == REDLOCK_KIND_YES || (other == REDLOCK_KIND_NO && !yes))
+			return REDLOCK_VOTE_DUPLICATE;
+		if (other == REDLOCK_KIND_NO)
+			rl_round_cast(l, twin, REDLOCK_VOTE_DUPLICATE, l->votes[twin].rtt_ns);
+	}
+	return code;
+}
+
+struct rl_count rl_round_count(const struct rl_lock *l)
+{
+	return (struct rl_count){.nodes = l->rules->node_count,
+	                         .quorum = l->rules->quorum,
+	                         .yes = l->round.votes[REDLOCK_KIND_YES],
+	                         .no = l->round.votes[REDLOCK_KIND_NO],
+	                         .out = l->round.votes[REDLOCK_KIND_PENDING],
+	                         .fatal = l->round.votes[REDLOCK_KIND_FATAL]};
+}
+
+uint32_t rl_round_voted(const struct rl_lock *l, enum redlock_vote_code code)
+{
+	uint32_t nodes = 0;
+	for (unsigned i = 0; i < l->rules->node_count; i++)
+		nodes |= (uint32_t)(l->votes[i].code == code) << i;
+	return nodes;
+}
+
+/* ---- delays ---- */
+
+uint64_t rl_round_retry_at(const struct rl_lock *l, const struct rl_event *e, uint64_t left)
+{
+	uint64_t random = e->entropy % (l->rules->retry_max_ns - l->rules->retry_min_ns + 1);
+	uint64_t delay = rl_time_min(l->rules->retry_min_ns + random, left / 2);
+	return rl_time_add(e->now_ns, rl_time_max(delay, RL_ROUND_RETRY_MIN_NS));
+}
+
+uint64_t rl_round_retry_pause(const struct rl_lock *l)
+{
+	return rl_time_max(l->look.pause_ns, RL_ROUND_RETRY_MIN_NS);
+}
+
+void rl_round_retry_grow(struct rl_lock *l)
+{
+	enum { LONGEST = 8 };
+	l->look.pause_ns = rl_time_min(2 * rl_round_retry_pause(l), l->rules->node_timeout_ns / LONGEST);
 }

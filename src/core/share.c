@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "core/share.h"
 
-#include "core/ballot.h"
+#include "core/acquire.h"
 #include "core/fence.h"
-#include "core/gate.h"
 #include "core/hold.h"
 #include "core/policy.h"
+#include "core/queue.h"
 #include "core/round.h"
 
 /* The gate is waited for as long as the others took once more, but this part of a node timeout at least. */
@@ -24,12 +24,12 @@ static bool is_first(const struct rl_lock *l)
  * that was refused before, and asks all nodes even so, does not count it. */
 static bool is_in_the_way(const struct rl_lock *l)
 {
-	return rl_gate_vote(l) == REDLOCK_KIND_NO && (l->stage != RL_STAGE_ALL || is_first(l));
+	return rl_queue_gate_vote(l) == REDLOCK_KIND_NO && (l->stage != RL_STAGE_ALL || is_first(l));
 }
 
 enum rl_tally rl_share_weigh(const struct rl_lock *l)
 {
-	enum rl_tally tally = rl_quorum_for_claim(rl_ballot_count(l));
+	enum rl_tally tally = rl_quorum_for_claim(rl_round_count(l));
 	bool refused = l->kept_out || is_in_the_way(l);
 	return tally == RL_WON && refused ? RL_REFUSED : tally;
 }
@@ -38,8 +38,8 @@ enum rl_tally rl_share_weigh(const struct rl_lock *l)
 bool rl_share_confirm(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
 {
 	(void)fx;
-	bool unsure = is_first(l) && !e->ordered && rl_ballot_count(l).out > 0;
-	if (rl_gate_vote(l) != REDLOCK_KIND_PENDING && !unsure)
+	bool unsure = is_first(l) && !e->ordered && rl_round_count(l).out > 0;
+	if (rl_queue_gate_vote(l) != REDLOCK_KIND_PENDING && !unsure)
 		return true;
 	uint64_t took = rl_time_sub(e->now_ns, l->round.t0_ns);
 	uint64_t patience = rl_time_max(took, l->rules->node_timeout_ns / GATE_PATIENCE);
@@ -51,9 +51,9 @@ void rl_share_keep(struct rl_lock *l, const struct rl_event *e)
 {
 	bool kept_out = e->vote.code == REDLOCK_VOTE_NO && e->vote.verdict == KEPT_OUT;
 	if (l->claims && is_first(l))
-		rl_gate_find(l, e);
+		rl_queue_find_gate(l, e);
 	if (l->claims) /* else it is late, and what is known came from the gate */
-		rl_gate_learn(l, e);
+		rl_queue_learn(l, e);
 	l->kept_out |= kept_out && (e->node == l->gate || l->stage == RL_STAGE_ALL);
 }
 
@@ -69,7 +69,7 @@ int rl_share_turn(struct rl_lock *l, const struct rl_event *e, struct rl_effects
 	if (!e->up)
 		l->alone = false;
 	if (!l->alone)
-		rl_fence_forget(l);
+		rl_acquire_forget_numbers(l);
 	return rl_hold_turn(l, e->now_ns, e->up ? RL_TURN_UP : RL_TURN_DOWN, fx);
 }
 

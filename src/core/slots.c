@@ -3,9 +3,9 @@
 
 #include <assert.h>
 
-#include "core/ballot.h"
-#include "core/gate.h"
 #include "core/policy.h"
+#include "core/queue.h"
+#include "core/round.h"
 
 /* The slot of a yes, plus 1; 0: it has not said yes. */
 static uint64_t given(const struct rl_lock *l, unsigned node)
@@ -33,7 +33,7 @@ static uint64_t leading(const struct rl_lock *l)
 
 struct rl_count rl_slots_count(const struct rl_lock *l)
 {
-	struct rl_count c = rl_ballot_count(l);
+	struct rl_count c = rl_round_count(l);
 	if (rl_policy_of(l)->slots && c.yes > 0)
 		c.yes = count(l, leading(l));
 	return c;
@@ -50,12 +50,12 @@ enum rl_tally rl_slots_weigh(const struct rl_lock *l)
  * slot that the gate gave. */
 void rl_slots_keep(struct rl_lock *l, const struct rl_event *e)
 {
-	rl_gate_learn(l, e);
+	rl_queue_learn(l, e);
 	if (l->votes[e->node].code != REDLOCK_VOTE_YES)
 		return;
 	int64_t slot = rl_vote_tells(&e->vote, RL_FIELD_SLOT) ? e->vote.slot : -1;
 	if (slot < 0 || (uint64_t)slot >= l->rules->slots) {
-		rl_ballot_cast(l, e->node, REDLOCK_VOTE_GARBAGE, l->votes[e->node].rtt_ns);
+		rl_round_cast(l, e->node, REDLOCK_VOTE_GARBAGE, l->votes[e->node].rtt_ns);
 		return;
 	}
 	l->numbers->of[e->node] = (uint64_t)slot + 1;
@@ -99,10 +99,10 @@ void rl_slots_turn(struct rl_lock *l, const struct rl_event *e)
 
 bool rl_slots_are_split(const struct rl_lock *l)
 {
-	return rl_ballot_count(l).yes > 0;
+	return rl_round_count(l).yes > 0;
 }
 
 unsigned rl_slots_patience(const struct rl_lock *l, unsigned most)
 {
-	return rl_ballot_count(l).no >= l->rules->quorum ? 1 : most;
+	return rl_round_count(l).no >= l->rules->quorum ? 1 : most;
 }

@@ -20,7 +20,8 @@
 enum {
 	RL_TELLS_QUEUE = 1,   /* the waiters in a queue: waiting, pttl_ms, place */
 	RL_TELLS_WAITERS = 2, /* whether somebody waits: it gives something back */
-	RL_TELLS_KEY = 4      /* whether the key is ours; the node knows the token */
+	RL_TELLS_KEY = 4,     /* whether the key is ours; the node knows the token */
+	RL_TELLS_FINDING = 8  /* what the node has under the name */
 };
 
 /*
@@ -33,7 +34,7 @@ enum {
 	X(ACQUIRE, "acquire", 0)                                                                                 \
 	X(EXTEND, "extend", 0)                                                                                   \
 	X(RELEASE, "release", RL_TELLS_WAITERS)                                                                  \
-	X(QUERY, "query", 0)                                                                                     \
+	X(QUERY, "query", RL_TELLS_FINDING)                                                                      \
 	X(PROBE, "probe", 0)                                                                                     \
 	X(ENTER, "enter", RL_TELLS_QUEUE)                                                                        \
 	X(LEAVE, "leave", RL_TELLS_WAITERS)                                                                      \
@@ -49,14 +50,14 @@ enum {
 	X(SETNX, "acquire by time", 0)                                                                           \
 	X(SETNX_EXTEND, "extend by time", 0)                                                                     \
 	X(SETNX_RELEASE, "release by time", 0)                                                                   \
-	X(SETNX_QUERY, "query by time", RL_TELLS_KEY)                                                            \
+	X(SETNX_QUERY, "query by time", RL_TELLS_KEY | RL_TELLS_FINDING)                                         \
 	X(SLOT, "acquire a slot", 0)                                                                             \
 	X(SLOT_ENTER, "enter for a slot", RL_TELLS_QUEUE)                                                        \
 	X(SLOT_RELEASE, "release a slot", RL_TELLS_WAITERS)                                                      \
 	X(SHARE, "share", RL_TELLS_QUEUE)                                                                        \
 	X(SHARE_EXTEND, "extend share", 0)                                                                       \
 	X(SHARE_RELEASE, "release share", RL_TELLS_WAITERS)                                                      \
-	X(SHARE_QUERY, "query share", RL_TELLS_KEY)                                                              \
+	X(SHARE_QUERY, "query share", RL_TELLS_KEY | RL_TELLS_FINDING)                                           \
 	X(UPGRADE, "upgrade", 0)                                                                                 \
 	X(UPGRADE_FENCED, "upgrade", 0)
 
@@ -295,7 +296,7 @@ struct rl_effects {
 	uint32_t enter;      /* of those: by its queue (ENTER) */
 	uint32_t seq;        /* 0: nobody waits for the answers */
 	uint64_t ttl_ns;     /* of an acquire or extend */
-	uint64_t offered_ns; /* of `enter`: the number of our offer, or RL_HAND_POLLS; 0: there is no offer */
+	uint64_t offered_ns; /* of `enter`: the number of our offer, or RL_QUEUE_POLLS; 0: there is no offer */
 	uint64_t began_ns;   /* of an acquire that is `done`: when it began; 0: by a pass */
 	bool sign;           /* before it is sent: make a fresh token */
 	bool again;          /* the round that was sent before, and its token */

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/gate.h"
+#include "core/queue.h"
 #include "core/time.h"
 #include "net/admission.h"
 #include "net/auth.h"
@@ -273,7 +273,7 @@ static void take_answer(struct rl_node *n, const struct rl_entry *entry, const s
 		ret->vote = (struct rl_vote){.code = REDLOCK_VOTE_GARBAGE};
 	rl_method_learn(&n->methods, op, (enum rl_form)entry->form, error ? reply->value.text : NULL);
 	enum redlock_vote_code vote = ret->vote.code;
-	if (op->wakes != RL_OP_NONE && entry->tag.seq != 0 && rl_gate_tells_of_others(ret->vote.verdict))
+	if (op->wakes != RL_OP_NONE && entry->tag.seq != 0 && rl_queue_tells_of_others(ret->vote.verdict))
 		rl_submit_wake(n, entry);
 	if (error || entry->owed)
 		settle(n, entry, vote, error ? reply->value.text : NULL, now_ns);

@@ -11,9 +11,9 @@ import subprocess
 import sys
 
 # The last measurement. Lower them when the test says so.
-CEILINGS = {"functions": 212, "files": 71, "changes of file": 440}
+CEILINGS = {"functions": 188, "files": 55, "changes of file": 397}
 # Files for waiters, slots and guarded sets alone.
-ELSEWHERE = re.compile(r"^src/core/(many|share|slots|contend|pace|take|offset)\.|^src/(cohort|seen|guard)\.")
+ELSEWHERE = re.compile(r"^src/core/(many|share|slots|contend|enter|pace|queue|offset|fence|quarantine)\.|^src/(places|seen|guard)\.")
 
 
 def run(command, text=None):

@@ -138,9 +138,9 @@ rows() { # CODE OPTION...
 		rows 0 --sort "$1"
 		json_is "[r['name'] for r in j] == '${*:2}'.split()"
 	}
-	rl acquire -n -t 1m --owner z:1 a
-	rl acquire -n -t 5s --owner y:1 b
-	rl acquire -n -t 2m --owner x:1 c
+	rl acquire -n -t 10m --owner z:1 a
+	rl acquire -n -t 5m --owner y:1 b
+	rl acquire -n -t 20m --owner x:1 c
 	on_nodes 3 del c
 	sorted name a b c
 	sorted ttl b a c

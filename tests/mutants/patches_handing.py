@@ -11,14 +11,13 @@ HANDING_DEFECTS = {
 }
 
 ACQUIRE = "src/core/acquire.c"
-HAND = "src/core/hand.c"
-TAKE = "src/core/take.c"
+HAND = "src/core/queue.c"
+TAKE = "src/core/enter.c"
 ENTER = "src/core/enter.c"
 LOCK = "src/core/lock.c"
-ROUND = "src/core/round.c"
 OPERATE = "src/operate.c"
-COHORT = "src/cohort.c"
-PASS = "src/core/pass.c"
+COHORT = "src/places.c"
+PASS = "src/core/hold.c"
 ENTER_LUA = "ops/enter.lua"
 HAND_LUA = "ops/hand.lua"
 LEAVE_LUA = "ops/leave.lua"
@@ -35,7 +34,7 @@ HANDING_ROWS = [
 	("what is not on offer can be handed over", 42, TAKE, "l->offered_ns != 0 && rl_slice_same(", "rl_slice_same("),
 	("a message of a second name is a vote", 42, OPERATE, "if (heard->handed && c->nodes.list[node].duplicate)",
 		"if (heard->handed && node >= c->nodes.count)"),
-	("what was offered long ago is not renewed", 42, HAND, "if (l->handed && !counted && is_old", "if (l->handed && counted && is_old"),
+	("what was offered long ago is not renewed", 42, HAND, "if (!counted && is_old", "if (counted && is_old"),
 	# ---- 43 ----
 	("who hears no quorum offers", 43, HAND, "count(e->hears) < l->rules->quorum", "count(e->hears) < 1"),
 	("an offer that has ended is not revoked", 43, HAND, "if (l->offered_ns == 0)\n\t\treturn;",
@@ -47,9 +46,9 @@ HANDING_ROWS = [
 	("a bar is ignored", 43, HAND_LUA, 'if redis.pcall("hdel", KEYS.offers, token) == 1 then', "if false then"),
 	("who does not hear keeps the key", 43, HAND_LUA, 'type(heard) == "number" and heard > 0 then', 'type(heard) == "number" then'),
 	# ---- 44 ----
-	("a revocation wakes", 44, HAND, "fx->bars = fx->quiet = true;", "fx->bars = true;"),
-	("a token that is on offer is replaced", 44, ACQUIRE, "signs && !rl_hand_keeps_token(l);", "signs;"),
-	("what is missing is asked for by a SET", 44, ROUND, "fx->enter = nodes & l->heard;", "fx->enter = 0;"),
+	("a revocation wakes", 44, HAND, "\tfx->bars = fx->quiet = true;", "\tfx->bars = true;"),
+	("a token that is on offer is replaced", 44, ACQUIRE, "signs && l->offered_ns == 0;", "signs;"),
+	("what is missing is asked for by a SET", 44, ACQUIRE, "fx->enter = fx->nodes & l->heard;", "fx->enter = 0;"),
 	("a key is shortened", 44, "ops/lib/keys.lua", 'if left >= 0 and left < tonumber(ttl) then redis', "if left >= 0 then redis"),
 	("what is declined need not be ours", 44, OPERATE, "if (!ours || is_in_use(c, token))", "if ((!ours && c == NULL) || is_in_use(c, token))"),
 	("what is declined may be held", 44, OPERATE, "if (!ours || is_in_use(c, token))", "if (!ours || (is_in_use(c, token) && c == NULL))"),
@@ -58,12 +57,12 @@ HANDING_ROWS = [
 		"if (r->place.size > 0 || late ||", "if (r->place.size > 0 || (late && n == NULL) ||"),
 	("what has not answered is asked for again", 42, ENTER, " & ~l->unanswered;", ";"),
 	# ---- 45 ----
-	("a claim is passed on for as long as it is held", 45, PASS, "now < rl_pass_until(from) &&", "from->phase == RL_HELD &&"),
+	("a claim is passed on for as long as it is held", 45, PASS, "now < rl_hold_pass_until(from) &&", "from->phase == RL_HELD &&"),
 	("a claim of another TTL is passed on", 45, PASS, "a->ttl_ns == b->ttl_ns && ", ""),
 	("less than the least validity is passed on", 45, PASS, "rl_time_add(now, to->rules->min_validity_ns);", "now;"),
-	("a token that the caller knows is passed on", 45, COHORT, "next != NULL && !lock->told && rl_pass_fits", "next != NULL && rl_pass_fits"),
+	("a token that the caller knows is passed on", 45, COHORT, "next != NULL && !lock->told && rl_hold_may_pass", "next != NULL && rl_hold_may_pass"),
 	("late answers do not follow a claim", 45, COHORT, "\trl_registry_exchange(handles, lock, next);\n", ""),
 	("who was passed the lock does not withdraw its offer", 45, LOCK, "\trl_acquire_give_back(l, fx);\n\trl_acquire_end(l, 0, fx);\n",
 		"\tl->phase = RL_IDLE;\n\t(void)rl_acquire_end;\n"),
-	("the handles that wait for a holder ask", 45, "src/places.c", "RL_HELD ? rl_pass_until(&l->core) :", "RL_HELD ? 0 :"),
+	("the handles that wait for a holder ask", 45, "src/places.c", "RL_HELD ? rl_hold_pass_until(&l->core) :", "RL_HELD ? 0 :"),
 ]

@@ -29,7 +29,7 @@ SETNX_ROWS = [
 	("setnx: one vote for an extend is enough", 58, KINDS,
 		"{RL_OP_SETNX_EXTEND, extend, REDLOCK_E_LOST}", "{RL_OP_SETNX_EXTEND, release, REDLOCK_E_LOST}"),
 	("setnx: a query compares the value", 58, "src/core/state.h",
-		'"query by time", RL_TELLS_KEY)', '"query by time", 0)'),
+		'"query by time", RL_TELLS_KEY | RL_TELLS_FINDING)', '"query by time", RL_TELLS_FINDING)'),
 	("setnx: an own value is extended as that of a plain lock", 58, KINDS,
 		".attach = {RL_OP_SETNX_EXTEND, check,", ".attach = {RL_OP_EXTEND, check,"),
 

@@ -11,9 +11,9 @@ WAITING_DEFECTS = {
 
 ACQUIRE = "src/core/acquire.c"
 ENTER = "src/core/enter.c"
-GATE = "src/core/gate.c"
+GATE = "src/core/queue.c"
 PACE = "src/core/pace.c"
-PLACE = "src/core/place.c"
+PLACE = "src/core/queue.c"
 PLACES = "src/places.c"
 LISTENER = "src/net/listener.c"
 ENTER_LUA = "ops/enter.lua"
@@ -38,9 +38,9 @@ WAITING_ROWS = [
 		'if both[2] then redis.call("pexpire", KEYS.queue, 60000) end\n', ""),
 	# ---- 39 ----
 	("waiters ask all nodes", 39, ENTER,
-		"rl_acquire_ask(l, e->now_ns, rl_gate_bit(l), fx);", "rl_acquire_ask(l, e->now_ns, rl_ballot_nodes(l), fx);"),
+		"rl_acquire_ask(l, e->now_ns, rl_queue_gate_bit(l), fx);", "rl_acquire_ask(l, e->now_ns, rl_round_nodes(l), fx);"),
 	("keys on their way out are not asked for again", 39, ENTER,
-		"return rl_gate_vote(l) == REDLOCK_KIND_YES && now < until", "return l->phase == RL_IDLE && now < until"),
+		"return rl_queue_gate_vote(l) == REDLOCK_KIND_YES && now < until", "return l->phase == RL_IDLE && now < until"),
 	("a silent gate has a whole node timeout", 39, ENTER,
 		"l->rules->node_timeout_ns / GATE_PATIENCE, 2", "l->rules->node_timeout_ns, 2"),
 	("a gate that fails is not passed over", 39, GATE,
@@ -59,12 +59,12 @@ WAITING_ROWS = [
 		"return rl_time_sub(l->wait_until_ns, now) < LAST_TRIPS * trip;", "return trip == 0 && now == 0;"),
 	("who is woken asks the gate alone", 39, ENTER,
 		"if (!l->woken) {\n\t\task_gate", "if (!l->woken || l->woken) {\n\t\tl->woken = false;\n\t\task_gate"),
-	("no place is ever taken", 39, ENTER, "(e->hears & rl_gate_bit(l)) != 0;\n\tfx->call", "e->hears == ~0u;\n\tfx->call"),
+	("no place is ever taken", 39, ENTER, "(e->hears & rl_queue_gate_bit(l)) != 0;\n\tfx->call", "e->hears == ~0u;\n\tfx->call"),
 	("handles of one client have a place each", 39, PLACES,
-		"until = l->core.phase == RL_HELD ? rl_pass_until(&l->core) : RL_TIME_NEVER;", "until = rl_pass_until(&l->core);"),
+		"until = l->core.phase == RL_HELD ? rl_hold_pass_until(&l->core) : RL_TIME_NEVER;", "until = rl_hold_pass_until(&l->core);"),
 	("an endless entry keeps the server busy", 39, TIDY_LUA, PATTERN, BACKTRACKS),
 	# ---- 40 ----
-	("who has just released overtakes", 40, ENTER, "l->contended = waits(l); /*", "l->contended = false; /*"),
+	("who has just released overtakes", 40, ACQUIRE, "l->contended &= l->rules->wait_ns > 0;", "l->contended = false;"),
 	("that others wait is forgotten with the grant", 40, ACQUIRE,
 		"l->claims = false;\n\tl->extends = 0;", "l->claims = false;\n\tl->contended &= l->stage != RL_STAGE_ALL;\n\tl->extends = 0;"),
 	("a message before the answer is forgotten", 40, ENTER,
@@ -72,12 +72,12 @@ WAITING_ROWS = [
 	("a message for the last call wakes this one", 40, ENTER, " || e->call != l->call) {", ") {"),
 	("a message of another node wakes", 40, ENTER, "!l->placed || e->node != l->gate || e->call", "!l->placed || e->call"),
 	("a turn that nobody needs is kept", 40, ENTER,
-		"rl_place_give_up(l, UINT32_C(1) << e->node, e->call, fx);\n\t\treturn;", "return;"),
+		"rl_queue_give_up(l, UINT32_C(1) << e->node, e->call, fx);\n\t\treturn;", "return;"),
 	("a failed attempt wakes the next one", 40, ACQUIRE,
 		"rl_acquire_give_back(l, fx);\n\tuint64_t left", "rl_acquire_give_back(l, fx);\n\trl_enter_leave(l, fx);\n\tuint64_t left"),
 	("the place stays when the wait ends with a release", 40, PLACE, "fx->quits = true;\n\tfx->call = l->call;", "fx->call = l->call;"),
 	("the place stays when the wait ends", 40, PLACE,
-		"rl_place_give_up(l, rl_gate_bit(l), l->call, fx);\n\t\treturn;", "return;"),
+		"rl_queue_give_up(l, rl_queue_gate_bit(l), l->call, fx);\n\t\treturn;", "return;"),
 	("the next handle of the client is not told", 40, PLACES,
 		"p->next = waiter_of(p->first, before);", "(void)before;\n\tp->next = NULL;"),
 	("a place is that of a handle, not of a call", 40, PLACES, "lock->slot * RL_CALLS + call);", "lock->slot * RL_CALLS + 0 * call);"),
@@ -91,15 +91,15 @@ WAITING_ROWS = [
 	("queue: what cannot be kept is told", 40, LEAVE_LUA, '~= "number" then', '== 7 then'),
 	("queue: only the owner hears of waiters", 40, VACATE_LUA, "return both[2] and -1 or 0", "return 0"),
 	# ---- 41 ----
-	("a place is taken where nothing is heard", 41, ENTER, "(e->hears & rl_gate_bit(l)) != 0;\n\tfx->call",
-		"((e->hears | ~e->hears) & rl_gate_bit(l)) != 0;\n\tfx->call"),
+	("a place is taken where nothing is heard", 41, ENTER, "(e->hears & rl_queue_gate_bit(l)) != 0;\n\tfx->call",
+		"((e->hears | ~e->hears) & rl_queue_gate_bit(l)) != 0;\n\tfx->call"),
 	("who hears nothing any more waits on", 41, ENTER,
 		"some_time(l, e));\n\tif (l->phase == RL_PAUSED)", "some_time(l, e));\n\tif (l->phase == RL_PAUSED && e->front)"),
 	("another server's messages are heard", 41, LISTENER,
 		"return l->stands && is_known(l->asking) && is_same_server(l);", "return l->stands && is_known(l->asking);"),
 	("a PING without an answer is forgotten", 41, LISTENER, "? rl_time_add(l->asked_ns, ANSWER_NS)", "? UINT64_MAX"),
 	("nobody asks whether a listener still hears", 41, LISTENER, ": rl_time_add(link->progress_ns, QUIET_NS);", ": UINT64_MAX;"),
-	("what a client has given back itself wakes it", 41, ENTER, "if (!first || rl_gate_vote(l) != REDLOCK_KIND_NO)", "if (!first)"),
+	("what a client has given back itself wakes it", 41, ENTER, "if (!first || rl_queue_gate_vote(l) != REDLOCK_KIND_NO)", "if (!first)"),
 	("who is told of a key asks as often as it is told", 41, ENTER,
 		"rl_time_min(l->retry_at_ns, rl_time_add(l->round.t0_ns, RL_PACE_LEAST_NS))", "e->now_ns"),
 	("a gate that answers late stays passed over", 41, GATE, "l->passed = (uint8_t)i;", ""),

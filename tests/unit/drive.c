@@ -2,8 +2,8 @@
 #include "drive.h"
 
 #include "core/fence.h"
-#include "core/gate.h"
 #include "core/quarantine.h"
+#include "core/queue.h"
 #include "core/trace.h"
 
 struct rl_rules drive_rules(unsigned node_count)

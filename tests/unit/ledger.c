@@ -2,10 +2,9 @@
 #include "ledger.h"
 
 #include "core/fence.h"
-#include "core/gate.h"
-#include "core/hand.h"
 #include "core/kinds.h"
 #include "core/pace.h"
+#include "core/queue.h"
 #include "core/trace.h"
 
 #define must(l, condition)                                                                                   \
@@ -389,7 +388,7 @@ static void check_send(const struct ledger *l)
 		must(l, fx->nodes == all || (l->lock.stage == RL_STAGE_GATE && fx->nodes == 1u << l->lock.gate));
 		must(l, l->before.offered_ns != 0 ||
 		            (fx->enter & ~((l->lock.polls ? all : l->event.hears) & 1u << l->lock.gate)) == 0);
-		must(l, l->lock.polls == (fx->offered_ns == RL_HAND_POLLS) || fx->enter == 0);
+		must(l, l->lock.polls == (fx->offered_ns == RL_QUEUE_POLLS) || fx->enter == 0);
 		must(l, !l->lock.polls || fx->enter == 0 ||
 		            ((l->event.hears >> l->lock.gate & 1) == 0 && l->lock.rules->policy->polls &&
 		             l->now_ns - l->call_ns >= RL_PACE_MOST_NS));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* A lock that is handed over: offers, what nodes say of them, and offers that are revoked. */
-#include "core/hand.h"
 #include "core/pace.h"
+#include "core/queue.h"
 #include "drive.h"
 
 enum { ALL_OF_3 = 7, ALL_OF_5 = 31 };
@@ -400,7 +400,7 @@ TEST(a_place_is_kept_by_asking)
 		uint64_t pause_ns = drive_deadline_ns(&d) - d.now_ns;
 		assert_in_range(pause_ns, 1, RL_PACE_POLL_NS * PLACE * 3 / 2);
 		ask_next(&d);
-		asked += d.fx.enter == 1 && d.fx.stands && d.fx.offered_ns == RL_HAND_POLLS;
+		asked += d.fx.enter == 1 && d.fx.stands && d.fx.offered_ns == RL_QUEUE_POLLS;
 		drive_gate(&d, REDLOCK_VOTE_NO, 2, 20000, PLACE);
 		drive_forget(&d);
 	}
@@ -408,7 +408,7 @@ TEST(a_place_is_kept_by_asking)
 	d.hears = ALL_OF_3;
 	while (!d.fx.stands)
 		ask_next(&d);
-	assert_true(d.fx.offered_ns > RL_HAND_POLLS && !d.lock.polls);
+	assert_true(d.fx.offered_ns > RL_QUEUE_POLLS && !d.lock.polls);
 	drive_gate(&d, REDLOCK_VOTE_NO, 2, 20000, PLACE);
 	d.hears = 0;
 	refuse_until(&d, d.now_ns / RL_NS_PER_MS + 5000, PLACE);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A lock that is passed on from one handle of a client to another: when, and what both are then. */
 #include "core/hold.h"
-#include "core/pass.h"
 #include "drive.h"
 
 static const struct rl_event pass = {.kind = RL_EV_PASS};
@@ -58,8 +57,11 @@ TEST(the_lock_has_a_new_caller)
 	d.lock.renew_at_ns = RL_TIME_NEVER;
 	drive_step(&d, pass);
 	drive_expect(&d, "[    2.000] held: pass -> held YY. until 29698.000 | done acquire OK\n");
+	d.lock.round.open = true; /* no renewal is due meanwhile */
+	assert_true(rl_hold_deadline(&d.lock) == rl_time_ms(28698));
+	d.lock.round.open = false;
 	assert_true(d.lock.extends == 0 && d.lock.passes == 1 && d.lock.hold_until_ns == rl_time_ms(60002));
-	assert_true(rl_hold_danger_at(&d.lock) == rl_time_ms(28698) && d.lock.renew_at_ns == rl_time_ms(10000));
+	assert_true(d.lock.renew_at_ns == rl_time_ms(10000) && rl_hold_deadline(&d.lock) == rl_time_ms(10000));
 	rules.max_hold_ns = 0;
 	d = drive_held(rules);
 	drive_step(&d, pass);
@@ -106,7 +108,7 @@ static bool fits_at(struct pair *p, uint64_t ns)
 {
 	p->from.lock.rules = &p->from.rules;
 	p->to.lock.rules = &p->to.rules;
-	return rl_pass_fits(&p->from.lock, &p->to.lock, ns);
+	return rl_hold_may_pass(&p->from.lock, &p->to.lock, ns);
 }
 
 TEST(soon_after_the_grant)
@@ -114,16 +116,16 @@ TEST(soon_after_the_grant)
 	struct pair p = pair_of(waiting());
 	assert_true(fits_at(&p, rl_time_ms(5) - 1));
 	assert_false(fits_at(&p, rl_time_ms(5)));
-	p.from.lock.passes = RL_PASS_MOST - 1;
-	assert_true(fits_at(&p, 0) && rl_pass_until(&p.from.lock) == rl_time_ms(5));
-	p.from.lock.passes = RL_PASS_MOST;
-	assert_false(fits_at(&p, 0) || rl_pass_until(&p.from.lock) != 0);
+	p.from.lock.passes = RL_HOLD_PASSES_MOST - 1;
+	assert_true(fits_at(&p, 0) && rl_hold_pass_until(&p.from.lock) == rl_time_ms(5));
+	p.from.lock.passes = RL_HOLD_PASSES_MOST;
+	assert_false(fits_at(&p, 0) || rl_hold_pass_until(&p.from.lock) != 0);
 	struct rl_rules brief = waiting();
 	brief.ttl_ns = rl_time_ms(24);
 	brief.node_timeout_ns = rl_time_ms(8);
 	struct drive from = drive_held(brief);
 	from.lock.rules = &from.rules;
-	assert_true(rl_pass_until(&from.lock) == rl_time_ms(3));
+	assert_true(rl_hold_pass_until(&from.lock) == rl_time_ms(3));
 }
 
 #define NOT_IF(change)                                                                                       \

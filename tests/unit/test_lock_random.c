@@ -4,7 +4,7 @@
  * one seed.
  */
 #include "core/fence.h"
-#include "core/gate.h"
+#include "core/queue.h"
 #include "drive.h"
 #include "ledger.h"
 #include "wait.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Shared locks: whose vote is waited for, who is let past, upgrades and what they leave. */
-#include "core/gate.h"
+#include "core/queue.h"
 #include "core/share.h"
 #include "drive.h"
 

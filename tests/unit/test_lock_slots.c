@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Slots: the votes that count together, the steps when they do not, and the questions of waiters. */
-#include "core/pass.h"
+#include "core/hold.h"
 #include "core/slots.h"
 #include "drive.h"
 
@@ -245,7 +245,7 @@ TEST(a_slot_is_not_passed_on)
 	give(&d, 0, 0);
 	give(&d, 1, 0);
 	assert_int_equal(d.lock.phase, RL_HELD);
-	assert_int_equal(rl_pass_until(&d.lock), 0);
+	assert_int_equal(rl_hold_pass_until(&d.lock), 0);
 }
 
 TEST(a_slot_is_not_acquired_by_a_token)

@@ -4,7 +4,6 @@
 
 #include "expected.h"
 
-#include "expected.h"
 #include "fixture.h"
 #include "proto/command.h"
 #include "proto/names.h"

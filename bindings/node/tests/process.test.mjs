@@ -35,9 +35,13 @@ test('another version of the library is told', async (t) => {
 	const folder = fs.mkdtempSync('/tmp/redlock-node.');
 	t.after(() => fs.rmSync(folder, { recursive: true }));
 	const library = path.join(folder, 'other.so');
-	spawnSync('cc', ['-shared', '-fPIC', '-x', 'c', '-', '-o', library],
-		{ input: 'const char *redlock_version(void) { return "9.8.7"; }' });
-	assert.match((await run(cluster, '', { LD_PRELOAD: library })).output, /compiled for redlock .* libredlock 9\.8\.7 is loaded/);
+	for (const [input, told] of [
+		['const char *redlock_version(void) { return "9.8.7"; }', /compiled for redlock .*, but libredlock 9\.8\.7 is loaded/],
+		['long redlock_constant(const char *name) { return name[0]; }', /compiled for redlock .*, but an older build of libredlock/],
+	]) {
+		spawnSync('cc', ['-shared', '-fPIC', '-x', 'c', '-', '-o', library], { input });
+		assert.match((await run(cluster, '', { LD_PRELOAD: library })).output, told);
+	}
 });
 
 /** A worker thread that holds "worker-N"; its messages and its end. */

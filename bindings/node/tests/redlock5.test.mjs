@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The table of README.md: a program for npm redlock 5 runs the same with libredlock after another import and constructor.
-// Both exclude each other on the same key. Needs the packages that run_tests installs.
+// Both exclude each other on the same key, and so do ours and npm redis-semaphore. Needs the packages that run_tests installs.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { createRequire } from 'node:module';
@@ -86,6 +86,25 @@ test('each excludes the other on the same keys', { skip }, async () => {
 	}
 	await first.quit();
 	await second.quit();
+});
+
+test('npm redis-semaphore excludes, and is excluded, on its key', { skip }, async (t) => {
+	const { RedlockMutex } = packages('redis-semaphore');
+	const clients = cluster.sockets.map((socket) => new Redis(socket));
+	const mutex = new RedlockMutex(clients, 'both', { lockTimeout: TTL, acquireTimeout: TTL });
+	const hasty = new RedlockMutex(clients, 'both', { acquireTimeout: 50 });
+	const client = new ours.Client(cluster.urls);
+	t.after(() => [client, ...clients].forEach((one) => one.quit()));
+	await mutex.acquire();
+	assert.equal(await client.tryLock('mutex:both'), null);
+	await mutex.release();
+	const lock = await client.lock('mutex:both', { ttl: TTL });
+	assert.equal(await hasty.tryAcquire(), false);
+	const waiting = mutex.acquire();
+	await lock.release();
+	await waiting;
+	assert.equal(await client.tryLock('mutex:both'), null);
+	await mutex.release();
 });
 
 test('what tsc has compiled runs, with `await using`', {

@@ -12,7 +12,13 @@ about locks: the C library does. For asyncio: libredlock.asyncio.
 
 After os.fork() calls in the child raise ForkedError; the child makes a client of its own.
 """
-from ._base import check_library
+try:
+    from ._base import check_library
+except ImportError as missing:  # the loader looks for all functions before anything runs
+    if "undefined symbol" not in str(missing):
+        raise
+    raise ImportError("an older libredlock is loaded than the one that the module was compiled for: install that version, "
+                      f"or build the module again ({missing})") from None
 
 check_library()
 

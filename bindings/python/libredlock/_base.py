@@ -26,7 +26,8 @@ def check_library() -> None:
     structs = ("redlock_options", "redlock_lock_options", "redlock_event", "redlock_vote")
     small = any(lib.redlock_constant(b"sizeof " + s.encode()) < ffi.sizeof("struct " + s) for s in structs)
     if small or loaded.rsplit(".", 1)[0] != built.rsplit(".", 1)[0]:
-        raise ImportError(f"the module was compiled for redlock {built}, but libredlock {loaded} is loaded: "
+        which = "an older build of libredlock" if small else "libredlock"
+        raise ImportError(f"the module was compiled for redlock {built}, but {which} {loaded} is loaded: "
                           "install that version, or build the module again")
 
 
@@ -188,10 +189,15 @@ class BaseLock:
         except Exception:  # as in threads: told, and the client goes on
             threading.excepthook(threading.ExceptHookArgs((*sys.exc_info(), threading.current_thread())))
 
-    def _error(self, result: int) -> RedlockError:
+    @property
+    def error(self) -> str:
+        """Why the last operation of this lock failed, node by node; also where acquire() returned False. "": it did not fail."""
         chars = ffi.new("char[1024]")
-        why = text(chars) if lib.redlock_last_error(self._handle, chars, 1024) > 0 else None
-        return error_of(result, why if why != "success" else None, self.votes)
+        why = text(chars) if lib.redlock_last_error(self._handle, chars, 1024) > 0 else ""
+        return why if why != "success" else ""
+
+    def _error(self, result: int) -> RedlockError:
+        return error_of(result, self.error, self.votes)
 
     def _expect(self, result: int) -> None:
         if result < 0:

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Builds libredlock._native with cffi in API mode: the compiler reads the header, so that no layout is written here.
 
-The library is that of pkg-config; or, with REDLOCK_BUILD=DIR, of a build directory of redlock's own tree."""
+The library is that of pkg-config; or, with REDLOCK_BUILD=DIR, of a build directory of redlock's own tree. REDLOCK_INSIDE=1
+puts the library of that directory and hiredis into the module, for a wheel that needs neither."""
 import glob
 import os
 import subprocess
@@ -105,6 +106,10 @@ def where() -> Dict[str, List[str]]:
     if build:
         with open(os.path.join(build, "CMakeCache.txt"), encoding="utf-8") as cache:
             tree = next(line.split("=")[1].strip() for line in cache if line.startswith("CMAKE_HOME_DIRECTORY"))
+        if os.environ.get("REDLOCK_INSIDE"):
+            return {"include_dirs": [os.path.join(tree, "include")], "libraries": ["pthread", "dl"],
+                    "extra_link_args": [os.path.join(os.path.abspath(build), "src", "libredlock.a"), "-l:libhiredis.a",
+                                        "-Wl,--exclude-libs,ALL"]}
         folder = os.path.dirname(glob.glob(os.path.join(os.path.abspath(build), "**", "libredlock.so"), recursive=True)[0])
         return {"include_dirs": [os.path.join(tree, "include")], "library_dirs": [folder], "libraries": ["redlock"],
                 "runtime_library_dirs": [folder]}

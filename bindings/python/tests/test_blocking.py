@@ -36,7 +36,9 @@ class Plain(ClusterTest):
             self.assertGreater(lock.remaining, TTL / 2)
             self.assertGreaterEqual(self.keys("with"), 2)
             rival = self.lock("with", wait=0)
+            self.assertEqual(rival.error, "")
             self.assertFalse(rival.acquire(blocking=False))
+            self.assertRegex(rival.error, "^busy: held by")
             self.assertFalse(rival.acquire(timeout=0.05))
             with self.assertRaisesRegex(libredlock.LockBusy, "^busy: held by"):
                 rival.__enter__()
@@ -228,12 +230,13 @@ class Programs(ClusterTest):
         self.assertEqual(redis.Redis(unix_socket_path=self.cluster.sockets[0]).exists("exit"), 0)
 
     def test_another_version_is_told(self):
-        with tempfile.TemporaryDirectory() as folder:
-            library = os.path.join(folder, "other.so")
-            source = b'const char *redlock_version(void) { return "9.8.7"; }'
-            subprocess.run(["cc", "-shared", "-fPIC", "-x", "c", "-", "-o", library], input=source, check=True)
-            child = self.start("", env=dict(os.environ, LD_PRELOAD=library))
-            self.assertRegex(child.communicate()[1], "ImportError: .* compiled for redlock .* libredlock 9.8.7 is loaded")
+        for source, told in ((b'const char *redlock_version(void) { return "9.8.7"; }', "but libredlock 9.8.7 is loaded"),
+                             (b"long redlock_constant(const char *name) { return name[0]; }", "but an older build of libredlock")):
+            with tempfile.TemporaryDirectory() as folder:
+                library = os.path.join(folder, "other.so")
+                subprocess.run(["cc", "-shared", "-fPIC", "-x", "c", "-", "-o", library], input=source, check=True)
+                child = self.start("", env=dict(os.environ, LD_PRELOAD=library))
+                self.assertRegex(child.communicate()[1], "ImportError: .* compiled for redlock .*" + told)
 
     def test_the_module_is_no_command(self):
         run = subprocess.run([sys.executable, "-m", "libredlock"], stderr=subprocess.PIPE, text=True)

@@ -80,9 +80,25 @@ static void put_votes(struct init_change *c, const struct init_config *config)
 	c->text[GUARD_PREV_QUORUM] = config->prev_quorum;
 }
 
+/* A client that has not looked for the record yet is plain. No change of members keeps it out: its list and
+ * the second list after it need not share a node. And no quarantine of the set's length is long enough for
+ * its locks. */
+uint64_t init_unseen_ms(const struct init *in)
+{
+	uint64_t left_ms = 0;
+	for (unsigned i = 0; i < in->nodes; i++) {
+		uint64_t until_ms = guard_record_number(&in->record[i], GUARD_UNSEEN);
+		uint64_t now_ms = in->record[i].now_ms;
+		bool waits = in->listed[i] && until_ms > now_ms && until_ms - now_ms > left_ms;
+		left_ms = waits ? until_ms - now_ms : left_ms;
+	}
+	return left_ms;
+}
+
 static void put_quarantine(struct init *in, struct init_change *c)
 {
-	uint64_t whole_ms = quarantine_ms(strtoull(in->ttl, NULL, 10));
+	uint64_t whole_ms = quarantine_ms(strtoull(in->ttl, NULL, 10)), unseen_ms = init_unseen_ms(in);
+	whole_ms = unseen_ms > whole_ms ? unseen_ms : whole_ms;
 	snprintf(c->whole, sizeof c->whole, "%llu", (unsigned long long)whole_ms);
 	init_draw(c->quarantine);
 	c->text[GUARD_QRID] = "@";

@@ -25,7 +25,7 @@ enum { INIT_MEMBER = 320, INIT_ID = 16 };
 struct init_change {
 	const char *said;               /* what was done, for people; NULL: nothing is to be written */
 	const char *text[GUARD_FIELDS]; /* NULL: stays */
-	char pass[INIT_ID + 3], prev[INIT_ID + 3], whole[24], quarantine[INIT_ID + 1], floor[24];
+	char pass[INIT_ID + 3], prev[INIT_ID + 3], whole[24], unseen[24], quarantine[INIT_ID + 1], floor[24];
 	uint64_t until_ms; /* the node refuses it after this, by its own clock */
 };
 
@@ -149,6 +149,10 @@ enum init_kind {
 };
 
 /* The record of a configuration for a node. */
+/* How long there may still be clients that were connected before the set was made, or longer locks of theirs.
+ */
+uint64_t init_unseen_ms(const struct init *in);
+
 void init_compose(struct init *in, unsigned node, enum init_kind kind, const struct init_config *config,
                   const char *said);
 struct init_change *init_put(struct init *in, unsigned node, const char *said);

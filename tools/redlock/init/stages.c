@@ -168,29 +168,16 @@ static unsigned first_of(const struct init *in)
 	return first;
 }
 
-/* A client that has not looked for the record yet is plain, and no change of members keeps it out: its list
- * and the second list after it need not share a node. */
-static uint64_t unseen_ms(const struct init *in)
-{
-	uint64_t left_ms = 0;
-	for (unsigned i = 0; i < in->nodes; i++) {
-		uint64_t until_ms = guard_record_number(&in->record[i], GUARD_UNSEEN);
-		uint64_t now_ms = in->record[i].now_ms;
-		bool waits = in->listed[i] && until_ms > now_ms && until_ms - now_ms > left_ms;
-		left_ms = waits ? until_ms - now_ms : left_ms;
-	}
-	return left_ms;
-}
-
 int init_begin_change(struct init *in, const struct init_config *now)
 {
 	int code = check_begin(in, now);
 	if (code != EXIT_OK)
 		return code;
-	in->wait_ms = unseen_ms(in);
+	in->wait_ms = init_unseen_ms(in);
 	if (in->wait_ms > 0) {
-		in->wait_why =
-		    "clients that were connected before the set was made look for its record once a minute";
+		in->wait_why = "clients that were connected before the set was made look for its record once a "
+		               "minute, and their "
+		               "locks must have expired";
 		return INIT_MORE;
 	}
 	bool voting[REDLOCK_MAX_NODES + 1] = {false};

@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: MIT */
+#include "core/queue.h"
+
+#include "core/policy.h"
+#include "core/round.h"
+#include "core/time.h"
+#include "core/validity.h"
+
+/* ---- the gate ---- */
+
+/* A gate that was passed over is tried again after this time. */
+#define COMES_BACK_NS (1000 * RL_NS_PER_MS)
+
+/* A key that ends later by more than the way of an answer was renewed, or is another one. */
+#define ENDS_LATER_NS (5 * RL_NS_PER_MS)
+
+/* The gate, when the first `passed` nodes are passed over. */
+static uint8_t gate_at(const struct rl_lock *l, const struct rl_event *e, unsigned passed)
+{
+	unsigned at = (l->turn + passed) % l->rules->node_count;
+	return e->order != NULL ? e->order[at] : (uint8_t)at;
+}
+
+bool rl_queue_choose_gate(struct rl_lock *l, const struct rl_event *e)
+{
+	if (rl_time_stamp_ms(e->now_ns) - l->passed_ms >= COMES_BACK_NS / RL_NS_PER_MS) {
+		l->passed = 0;
+		l->back = false;
+	}
+	uint8_t gate = gate_at(l, e, l->passed);
+	if (l->placed && gate != l->gate)
+		return false;
+	l->gate = gate;
+	return true;
+}
+
+void rl_queue_pass_over(struct rl_lock *l, uint64_t now)
+{
+	l->passed = (uint8_t)((l->passed + 1) % l->rules->node_count);
+	l->passed_ms = rl_time_stamp_ms(now);
+}
+
+void rl_queue_find_gate(struct rl_lock *l, const struct rl_event *e)
+{
+	unsigned passed = 0;
+	do
+		l->gate = gate_at(l, e, passed);
+	while (redlock_vote_kind(l->votes[l->gate].code) > REDLOCK_KIND_NO && passed++ < l->rules->node_count);
+}
+
+/* The others may be there, and get turn after turn. Not again and again: one that always answers too late is
+ * no gate for us. */
+void rl_queue_come_back(struct rl_lock *l, const struct rl_event *e)
+{
+	if (l->back || redlock_vote_kind(e->vote.code) > REDLOCK_KIND_NO)
+		return;
+	for (unsigned i = 0; i < l->passed; i++)
+		if (gate_at(l, e, i) == e->node) {
+			l->passed = (uint8_t)i;
+			l->back = true;
+		}
+}
+
+/* ---- what it tells ---- */
+
+/* Recognises a shared lock: its key exists, but has no string value that the gate could report. */
+static bool is_shared(const struct rl_event *e)
+{
+	return e->operation == RL_OP_ENTER && e->vote.code == REDLOCK_VOTE_NO &&
+	       rl_vote_tells(&e->vote, RL_FIELD_VALUE) && e->vote.value.size == 0 && e->vote.pttl_ms >= 0;
+}
+
+void rl_queue_learn(struct rl_lock *l, const struct rl_event *e)
+{
+	const struct rl_vote *vote = &e->vote;
+	l->behind_readers |= is_shared(e);
+	bool tells =
+	    rl_state_tells(e->operation, RL_TELLS_QUEUE) && redlock_vote_kind(e->vote.code) <= REDLOCK_KIND_NO;
+	if (!tells || !rl_vote_tells(vote, RL_FIELD_WAITING) || e->node != l->gate)
+		return; /* others are asked so, too: they have no queue of ours */
+	if (vote->waiting < 0)
+		return; /* it was asked without its queue */
+	l->contended = vote->waiting > 0;
+	if (e->vote.code == REDLOCK_VOTE_YES) {
+		l->placed = false;
+		return;
+	}
+	int64_t pttl = vote->pttl_ms, place = vote->place;
+	if (place > 0 && l->place != place) { /* 0: it was not asked for one */
+		l->changed_ns = e->now_ns;        /* somebody before us has had his turn */
+		l->place = (uint16_t)(place & 0xffff);
+	}
+	uint64_t free_at_ns = pttl >= 0 ? rl_time_add(e->now_ns, rl_time_ms((uint64_t)pttl)) : RL_TIME_NEVER;
+	if (l->free_at_ns != RL_TIME_NEVER && free_at_ns > rl_time_add(l->free_at_ns, ENDS_LATER_NS))
+		l->taken_ms = rl_time_stamp_ms(e->now_ns);
+	l->free_at_ns = free_at_ns;
+}
+
+void rl_queue_learn_waiters(struct rl_lock *l, const struct rl_event *e)
+{
+	if (rl_queue_tells_of_others(e->vote.verdict))
+		l->contended = rl_policy_of(l)->contends;
+}
+
+/* ---- places ---- */
+
+void rl_queue_give_up(const struct rl_lock *l, uint32_t nodes, unsigned call, struct rl_effects *fx)
+{
+	const struct rl_policy *policy = rl_policy_of(l);
+	fx->call = (uint16_t)call;
+	fx->send =
+	    policy->slots || policy->several ? policy->asks[REDLOCK_OP_RELEASE].request : (unsigned)RL_OP_LEAVE;
+	fx->nodes = nodes;
+	fx->seq = 0;
+	fx->tidies = fx->quits = true;
+}
+
+void rl_queue_give_back(struct rl_lock *l, struct rl_effects *fx)
+{
+	if (!l->beside)
+		return;
+	fx->send = RL_OP_LEAVE;
+	fx->quits = fx->bars = fx->quiet = true;
+	fx->call = l->call;
+	l->beside = false;
+}
+
+void rl_queue_tidy(struct rl_lock *l, struct rl_effects *fx)
+{
+	uint32_t nodes = l->asked & ~rl_round_voted(l, REDLOCK_VOTE_YES);
+	if (nodes != 0)
+		rl_queue_give_up(l, nodes, l->call, fx);
+	l->beside = false;
+}
+
+/* To wake the next one is for who had the lock, or waits no longer. A failed attempt that is tried again only
+ * gives back: the next one would find what it has found. */
+void rl_queue_leave(struct rl_lock *l, struct rl_effects *fx)
+{
+	if ((l->contended || l->placed) && fx->send == RL_OP_RELEASE)
+		fx->send = RL_OP_LEAVE;
+	rl_queue_revoke(l, fx);
+	fx->quiet = false;
+	if (!l->placed)
+		return;
+	l->placed = false;
+	if (fx->send == RL_OP_NONE) {
+		rl_queue_give_up(l, rl_queue_gate_bit(l), l->call, fx);
+		return;
+	}
+	fx->quits = true;
+	fx->call = l->call;
+	fx->nodes |= rl_queue_gate_bit(l);
+}
+
+/* ---- offers ---- */
+
+/* An offer that is known for longer is not used: the heir may have died without a word, and its key would
+ * stay for its whole TTL. A gate reports no offer that was not renewed for two seconds, so this costs one TTL
+ * once, however many of the waiters die together. */
+#define FRESH_NS (1000 * RL_NS_PER_MS)
+
+/* Nor what is older than this part of the TTL: the heir's validity counts from before that. */
+enum { OLD = 8 };
+
+static bool is_old(const struct rl_lock *l, uint64_t since, uint64_t now)
+{
+	return rl_time_sub(now, since) > l->rules->ttl_ns / OLD;
+}
+
+static unsigned count(uint32_t nodes)
+{
+	unsigned n = 0;
+	for (; nodes != 0; nodes &= nodes - 1)
+		n++;
+	return n;
+}
+
+/* A lock that is handed over may be this old already: one part of the TTL when the holder learns of the
+ * offer, one when it releases, and one for the trips. A heir that needs more validity than is left then would
+ * get the lock in vain, and lose its place each time. */
+static bool is_worth_it(const struct rl_rules *r)
+{
+	uint64_t drift = rl_validity_drift(r->ttl_ns, r->drift_ppm, r->drift_base_ns);
+	return rl_time_add(r->min_validity_ns, drift) <= r->ttl_ns - 3 * (r->ttl_ns / OLD);
+}
+
+void rl_queue_offer(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
+{
+	if (!fx->stands || !rl_policy_of(l)->heirs || count(e->hears) < l->rules->quorum ||
+	    !is_worth_it(l->rules))
+		return;
+	fx->offered_ns = rl_time_max(l->round.t0_ns, l->offered_ns);
+	if (l->offered_ns == 0)
+		l->offered_ns = fx->offered_ns;
+	l->heard |= e->hears & rl_round_nodes(l);
+}
+
+void rl_queue_hand_over(const struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
+{
+	bool fresh = e->heir_ns != 0 && rl_time_sub(e->now_ns, e->heir_ns) <= FRESH_NS;
+	if (fx->send == RL_OP_LEAVE && fresh && !is_old(l, e->heir_ns, e->now_ns))
+		fx->send = RL_OP_HAND;
+}
+
+void rl_queue_refresh(struct rl_lock *l, uint64_t now)
+{
+	bool counted = l->rules->max_extends > 0; /* by the caller: it is not for us to use one up */
+	if (!counted && is_old(l, l->round.t0_ns, now))
+		l->renew_at_ns = now;
+}
+
+void rl_queue_revoke(struct rl_lock *l, struct rl_effects *fx)
+{
+	if (l->offered_ns == 0)
+		return;
+	if (fx->send == RL_OP_NONE)
+		fx->owed = fx->seq = 0;
+	fx->send = RL_OP_LEAVE;
+	fx->nodes = rl_round_nodes(l);
+	fx->owed |= l->heard; /* messages may have been lost: it is released there also when that is late */
+	fx->bars = fx->quiet = true;
+	l->handed = false;
+	l->offered_ns = 0;
+}
