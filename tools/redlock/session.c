@@ -307,10 +307,10 @@ static void explain_refused_lock(struct session *session, const char *name,
 		complain("TOKEN has %zu bytes, 1 to %d are allowed", strlen(token), REDLOCK_MAX_TOKEN);
 	else if (settings->fence && !guarded)
 		complain("--fence needs a guarded node set, and the guard is off");
-	else if (guarded && (settings->slots > 0 || settings->compat == REDLOCK_COMPAT_SETNX))
-		complain("%s does not work with a guard, which %s asks for: give --guard=off for this lock",
-		         settings->slots > 0 ? "--slots" : "--compat setnx",
-		         guard != NULL ? guard->where : "the local cluster");
+	else if (guarded && settings->compat == REDLOCK_COMPAT_SETNX)
+		complain(
+		    "--compat setnx does not work with a guard, which %s asks for: give --guard=off for this lock",
+		    guard != NULL ? guard->where : "the local cluster");
 	else if (is_name_refused(session, options))
 		complain(
 		    "NAME is one of the keys that redlock keeps beside a lock's own: with the prefix, it must not "
