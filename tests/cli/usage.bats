@@ -135,13 +135,13 @@ teardown() {
 	wrong --shared+--fence,--shared+--slots,--slots+--fence --fence --slots 2 --shared
 	wrong --slots+--also,--reentrant+--slots --reentrant --also b --slots 2
 	wrong --shared+--also,--shared+--compat,--compat+--also --compat setnx-safe --also b --shared
-	wrong "--slots+--guard=require,--compat+--fence,--slots+--fence,--slots+--compat,--compat setnx+--guard=require" --slots 2 --guard=require \
+	wrong "--compat+--fence,--slots+--fence,--slots+--compat,--compat setnx+--guard=require" --slots 2 --guard=require \
 		--compat setnx --fence
 	wrong "--slots+--token,--token+--also,--slots+--also" --token x --slots 2 --also b
 	wrong "--fence+--token,--compat+--fence,--compat setnx-safe+--token,--compat setnx-safe+--owner" --fence --token x \
 		--compat setnx-safe --owner me
-	REDLOCK_GUARD=require want 64 "$REDLOCK_BIN" acquire -r unix:///none --slots 2 job
-	says "--slots does not work with a guard, which REDLOCK_GUARD asks for: give --guard=off"
+	REDLOCK_GUARD=require want 64 "$REDLOCK_BIN" acquire -r unix:///none --compat setnx job
+	says "--compat setnx does not work with a guard, which REDLOCK_GUARD asks for: give --guard=off"
 }
 
 @test "of a name that is given twice, and of a word that is not known, the message says which" {

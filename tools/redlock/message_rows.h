@@ -46,8 +46,8 @@ MESSAGE(TOKEN_LENGTH, "TOKEN has %zu bytes, 1 to %d are allowed",
         "give the token that `redlock acquire` printed")
 MESSAGE(FENCE_UNGUARDED, "--fence needs a guarded node set, and the guard is off",
         "make a guarded set with `redlock init`, and leave out --guard=off")
-MESSAGE(NOT_GUARDED, "%s does not work with a guard, which %s asks for: give --guard=off for this lock",
-        IN_TEXT)
+MESSAGE(SETNX_GUARDED,
+        "--compat setnx does not work with a guard, which %s asks for: give --guard=off for this lock", IN_TEXT)
 MESSAGE(RFLOCK_FO, "rflock: -F and -o exclude each other, as for flock(1)", "give one of them")
 MESSAGE(RFLOCK_UNLOCK, "rflock: -u unlocks a descriptor; the command would run without any lock",
         "leave out -u, or the command")

@@ -305,9 +305,8 @@ static void explain_refused_lock(struct session *session, const char *name,
 		complain(MSG(TOKEN_LENGTH), strlen(token), REDLOCK_MAX_TOKEN);
 	else if (settings->fence && !guarded)
 		complain(MSG(FENCE_UNGUARDED));
-	else if (guarded && (settings->slots > 0 || settings->compat == REDLOCK_COMPAT_SETNX))
-		complain(MSG(NOT_GUARDED), settings->slots > 0 ? "--slots" : "--compat setnx",
-		         guard != NULL ? guard->where : "the local cluster");
+	else if (guarded && settings->compat == REDLOCK_COMPAT_SETNX)
+		complain(MSG(SETNX_GUARDED), guard != NULL ? guard->where : "the local cluster");
 	else if (is_name_refused(session, options))
 		complain(MSG(NAME_SIDE));
 	else
