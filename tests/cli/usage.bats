@@ -53,7 +53,7 @@ teardown() {
 	calls=$(grep -oE '\b(complain|say|say_now|init_refuse)\( ?[^)]' "$sandbox/code" | wc -l)
 	# Besides the two lines that pass on what init_refuse() was given.
 	[ "$(grep -oE '\bMSG\(' "$sandbox/code" | wc -l)" = $((calls - 2)) ]
-	sed -nE 's/^MESSAGE\(([A-Z_]+), .*/\1/p' "$tools/message_rows.h" | sort >"$sandbox/rows"
+	sed -nE 's/^MESSAGE\(([A-Z_]+),.*/\1/p' "$tools/message_rows.h" | sort >"$sandbox/rows"
 	[ "$(wc -l <"$sandbox/rows")" -gt 200 ]
 	grep -oE '\bMSG\([A-Z_]+' "$sandbox/code" | cut -c5- | sort -u | diff "$sandbox/rows" -
 	"$REDLOCK_BIN" help troubleshooting | sed -nE 's/^([A-Z_]+): .*/\1/p' | sort -u | diff "$sandbox/rows" -
