@@ -1,4 +1,6 @@
 -- MEET: asks a node who it is, and whether it may vote. It begins the quarantine of a process that may have forgotten.
+-- `left` is the rest of the quarantine. An admitted node tells with it for how long a lock may still be there that a client
+-- took before it saw the record (field `unseen`): until then no quarantine ends.
 --
 -- The record of a guarded set is a hash without expiry on each node, redlock:set (docs/decisions/guard.md). The verdict
 -- is an enum rl_set_verdict; flags say what differs; words are the process's run_id and fields of the record.
@@ -8,7 +10,7 @@
 -- rights: hmget hset info time
 
 local r = redis.call("hmget", KEYS.record, "version", "mode", "set", "config", "prev_config", "step", "ttl", "pass", "prev",
-  "floor", "gmax", "node", "qrid", "quntil", "qid", "members", "quorum", "prev_members", "prev_quorum")
+  "floor", "gmax", "node", "qrid", "quntil", "qid", "members", "quorum", "prev_members", "prev_quorum", "unseen")
 local server, links = redis.pcall("info", "server"), redis.pcall("info", "replication")
 local id = type(server) == "string" and string.match(server, "run_id:(%x+)") or "-"
 links = type(links) == "string" and links or ""
@@ -27,6 +29,7 @@ local time = redis.call("time")
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local admitted = r[8] and string.match(r[8], "^([^:]*):") or ""
 local verdict, left, told = 1, 0, r[15]
+local unseen = math.max((tonumber(r[20]) or 0) - now, 0)
 local function answer()
   local words = {id, r[3], r[4], r[5], r[6], r[7], r[8], r[9], r[10], r[11], told, r[12]}
   for i = 1, 12 do words[i] = words[i] and words[i] ~= "" and words[i] or "-" end
@@ -36,8 +39,12 @@ if r[2] == "plain" or r[2] == "removed" or r[1] and r[1] ~= "1" then
   verdict = r[2] == "plain" and 2 or r[2] == "removed" and 6 or 5
   return answer()
 end
-if r[1] and (admitted == id or admitted == "-" or id == "-" and admitted ~= "") then return answer() end
+if r[1] and (admitted == id or admitted == "-" or id == "-" and admitted ~= "") then
+  left = unseen
+  return answer()
+end
 local ttl = math.max(tonumber(r[7]) or 0, tonumber(ARGV.record_ttl) or 0)
+if ttl > 0 then ttl = math.max(ttl, math.ceil(unseen * 4 / 5)) end
 local begun = r[13] == id and r[15] and tonumber(r[14])
 if ttl == 0 then
   left = begun and begun - now or -10000

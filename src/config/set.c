@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include <redlock/redlock.h>
+#include <redlock/url.h>
 
 #include "config/url_list.h"
 #include "config/words.h"
@@ -307,6 +308,22 @@ static int refuse_local(const struct redlock_options *o, const char *list)
 	            "url: local is for the command: give the URLs, which `redlock cluster status` prints");
 }
 
+/* A wrong URL is told here, where it is known which file or variable has it. */
+static int check_urls(const struct redlock_options *o, const char *list)
+{
+	int error = 0;
+	char *url, text[512];
+	struct redlock_url parsed = {.size = sizeof parsed};
+	while (error == 0 && rl_url_list_next(&list, &url)) {
+		if (url == NULL)
+			error = fail(o, REDLOCK_E_NOMEM, "out of memory");
+		else if (*url && redlock_url_parse(url, text, sizeof text, &parsed) < 0)
+			error = fail(o, REDLOCK_E_CONFIG, "%s", text);
+		rl_url_list_free(url);
+	}
+	return error;
+}
+
 /* Puts in front of a sentence where the setting stands. */
 static int refuse(const struct redlock_options *o, int error, const char *where)
 {
@@ -327,6 +344,8 @@ static int set_all(struct redlock_options *o, const redlock_config *config)
 		const struct rl_word *word = rl_words_find(setting.name);
 		if (word->kind == RL_WORD_URLS) {
 			error = refuse_local(o, setting.value);
+			if (error == 0)
+				error = check_urls(o, setting.value);
 			if (error == 0 && !has_nodes)
 				error = set_nodes(o, config);
 			has_nodes = true;

@@ -160,8 +160,13 @@ static void learn(struct rl_node *n, const struct rl_vote *vote, uint64_t now_ns
 	rl_set_learn(a->set, n->id, vote);
 	if (vote->code == REDLOCK_VOTE_YES)
 		rl_server_clock_read(n, a->asked_ns, vote->time_ms);
-	a->over_ns = rl_time_max(rl_time_add(now_ns, rl_time_ms(a->set->records[n->id].left_ms)),
-	                         a->set->offsets[n->id].out_until_ns);
+	const struct rl_set_record *r = &a->set->records[n->id];
+	uint64_t until_ns = rl_time_add(now_ns, rl_time_ms(r->left_ms));
+	if (r->verdict == RL_SET_ADMITTED) {
+		a->set->unseen_until_ns = rl_time_max(a->set->unseen_until_ns, until_ns);
+		until_ns = now_ns;
+	}
+	a->over_ns = rl_time_max(until_ns, a->set->offsets[n->id].out_until_ns);
 	rl_admission_settle(n, now_ns);
 }
 

@@ -51,14 +51,23 @@ void rl_record_leap(struct rl_node *n, uint64_t leap_ns)
 
 /* ---- asking ---- */
 
+/* The TTL from which the node counts its quarantine, which is a quarter longer: the longest of the set, or
+ * longer while locks may be there of clients that did not know the set. */
+static uint64_t quarantine_ttl_ms(const struct rl_set *set, uint64_t now_ns)
+{
+	uint64_t unseen_ms = rl_time_sub(set->unseen_until_ns, now_ns) / RL_NS_PER_MS + 1;
+	return rl_time_max(set->ttl_ms, unseen_ms - unseen_ms / 5);
+}
+
 /* All but the id of a question to a node, which is what is in `a->id` now. */
-static struct rl_request question(struct rl_node *n, unsigned operation, const char *floor,
+static struct rl_request question(struct rl_node *n, unsigned operation, const char *floor, uint64_t now_ns,
                                   struct rl_slice record[RL_RECORD_WORDS], char digits[2][24])
 {
 	struct rl_admission *a = n->admission;
 	const struct rl_set *set = a->set;
 	bool known = set->config[0] != '\0';
-	snprintf(digits[0], 24, "%llu", (unsigned long long)set->ttl_ms);
+	uint64_t ttl_ms = operation == RL_OP_MEET ? quarantine_ttl_ms(set, now_ns) : set->ttl_ms;
+	snprintf(digits[0], 24, "%llu", (unsigned long long)ttl_ms);
 	snprintf(digits[1], 24, "%llu", (unsigned long long)set->step);
 	record[RL_RECORD_ID] = rl_slice_of(a->id);
 	record[RL_RECORD_MEMBERS] = rl_slice_of(set->members);
@@ -104,7 +113,7 @@ bool rl_record_begin(struct rl_node *n, uint64_t now_ns)
 	n->methods.guarded = 0;
 	n->link.gate += a->holds;
 	bool ok = draw(a);
-	struct rl_request r = question(n, RL_OP_MEET, "", record, digits);
+	struct rl_request r = question(n, RL_OP_MEET, "", now_ns, record, digits);
 	ok = ok && rl_request_write(&bytes, &r, RL_FORM_TEXT) &&
 	     rl_outbox_push(&n->link.setup, &entry, (struct rl_slice){bytes.bytes, bytes.size});
 	rl_buffer_free(&bytes);
@@ -117,7 +126,7 @@ static void ask(struct rl_node *n, unsigned operation, const char *floor, uint64
 	struct rl_slice record[RL_RECORD_WORDS];
 	struct rl_entry entry = {.operation = (uint8_t)operation};
 	char digits[2][24];
-	struct rl_request r = question(n, operation, floor, record, digits);
+	struct rl_request r = question(n, operation, floor, now_ns, record, digits);
 	if (n->link.outbox.count == 0)
 		n->link.progress_ns = now_ns; /* the server was not asked anything before, so it does not stall */
 	n->admission->asking = rl_talk_ask(&n->talk, &n->link.outbox, &entry, &r, RL_FORM_TEXT);

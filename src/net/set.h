@@ -51,7 +51,7 @@ struct rl_set_record {
 	enum rl_set_verdict verdict;
 	enum redlock_vote_code failure; /* SILENT: why */
 	unsigned flags;
-	uint64_t left_ms; /* QUARANTINE */
+	uint64_t left_ms; /* QUARANTINE; ADMITTED: of the time in which no quarantine ends (ops/meet.lua) */
 	char run_id[RL_SET_RUN_ID + 1];
 	char set[RL_SET_ID + 1];
 	char config[RL_SET_ID + 1];
@@ -99,7 +99,8 @@ struct rl_set {
 	char id[RL_SET_ID + 1];
 	char config[RL_SET_ID + 1];
 	uint64_t step, ttl_ms;
-	uint64_t latest;    /* step of the newest that was seen */
+	uint64_t latest;          /* step of the newest that was seen */
+	uint64_t unseen_until_ns; /* a lock of a client that has not seen the set may be there */
 	uint8_t generation; /* of `config`: another number whenever that changes, never 0 once there is one */
 };
 

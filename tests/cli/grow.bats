@@ -104,7 +104,6 @@ end_hosts() {
 }
 
 @test "long: a plain server becomes five with eight hosts at work" {
-	[ -n "${REDLOCK_LONG-}" ] || skip "with REDLOCK_LONG=yes"
 	local nodes=1 next
 	start_hosts 8 1
 	for next in 2 3 4 5; do

@@ -22,7 +22,7 @@ load init_helper
 	want 78 rl init --quorum 4
 	says "the quorum of this set is 3, not 4"
 	want 76 rl acquire -t 5s job # the local cluster needs no setting
-	says "the TTL is longer"
+	says "the TTL is longer than the node set permits: 5000 ms instead of 1000 ms at most"
 	want 0 rl acquire -t 5s --guard=off job
 	want 0 rl status
 	[ "$(grep -c 'configuration 1, admitted, fencing known' <<<"$output")" = 5 ]
@@ -320,6 +320,29 @@ exchange() { # each server has the address of the other one
 	init 0 "2 3 4"
 }
 
+# --guard=off is a client that was connected before and has not looked for the record yet.
+@test "a lock of a client that has not seen the new set outlives a quarantine of the maximum" {
+	init 0 "1 2 3" --max-ttl 1s
+	REDLOCK_URLS=$(urls 1 2 3) want 0 rl acquire -n -t 30s --guard=off job
+	on_nodes "1 2" flushall
+	REDLOCK_URLS=$(urls 1 2 3) want 69 rl acquire -w 5s job
+	REDLOCK_URLS=$(urls 1 2 3) want 69 rl status --json
+	json_is 'sum(n["guard"]["quarantine_ms"] > 60000 for n in j["nodes"]) == 2'
+	# Another one that looks, and init, keep the length.
+	REDLOCK_URLS=$(urls 1 2 3) want 69 rl acquire -w 300ms other
+	on_node 1 del redlock:set
+	want 69 rl init -r "$(urls 1 2 3)" # two have no fencing numbers, which is told
+	[ "$(($(record 1 quntil) - $(date +%s%3N)))" -gt 60000 ]
+}
+
+@test "after --plain there are clients that have not seen the next set, also with --fresh" {
+	init 0 "1 2 3" --max-ttl 60s --fresh
+	[ -z "$(record 1 unseen)" ]
+	init 0 "1 2 3" --plain
+	init 0 "1 2 3" --max-ttl 1s --fresh
+	[ "$(($(record 3 unseen) - $(date +%s%3N)))" -gt 130000 ] # a minute, and a quarantine of 60 s
+}
+
 @test "clients of all kinds, while nodes become guarded, get a member more, and are plain again" {
 	kinds="off auto" each=1
 	contend "1 2 3"
@@ -327,7 +350,7 @@ exchange() { # each server has the address of the other one
 	nobody_met
 	# A plain client that is connected has a minute to see the record: until then its list must not change twice.
 	want 124 timeout 2 "$REDLOCK_BIN" init -r "$(urls 1 2 3)" --add "$(node_url 4)"
-	says "waiting 6" "clients that were connected before the set was made"
+	says "waiting 10" "clients that were connected before the set was made"
 	on_nodes "1 2 3" hset redlock:set unseen 1
 	kinds="off auto require"
 	contend "1 2 3"
@@ -480,20 +503,14 @@ finish_killed() { # "PAUSED..." QUESTION...
 	init 0 "1 2 3" --plain
 }
 
-@test "a guarded set refuses slots and setnx, which a plain set gives" {
-	kinds=("--slots 2" "--compat setnx")
-	for kind in "${kinds[@]}"; do
-		# shellcheck disable=SC2086
-		want 0 rl run -r "$(urls 1 2 3)" -n $kind "plain${kind##* }" true
-	done
+@test "a guarded set gives slots, and refuses setnx, which a plain set gives" {
+	want 0 rl run -r "$(urls 1 2 3)" -n --compat setnx plain true
 	made "1 2 3"
-	for kind in "${kinds[@]}"; do
-		# shellcheck disable=SC2086
-		want 76 rl run -r "$(urls 1 2 3)" -n $kind "guarded${kind##* }" true
-		says "whose record this kind of lock does not check" "use other nodes"
-		for node in 1 2 3; do
-			[ "$(on_node "$node" exists "guarded${kind##* }")" = 0 ]
-		done
+	want 0 rl run -r "$(urls 1 2 3)" -n --slots 2 --guard=require slots true
+	want 76 rl run -r "$(urls 1 2 3)" -n --compat setnx guarded true
+	says "whose record this kind of lock does not check" "use other nodes"
+	for node in 1 2 3; do
+		[ "$(on_node "$node" exists guarded)" = 0 ]
 	done
 }
 

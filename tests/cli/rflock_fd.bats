@@ -159,8 +159,8 @@ LINES
 
 nothing_left_here() {
 	wait "$script_pid" || true
-	until_true nobody_left
-	until_true is_free
+	patience=60 until_true nobody_left
+	patience=60 until_true is_free
 }
 
 @test "the script ends, however: the lock is released, no process stays" {

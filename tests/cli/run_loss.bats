@@ -29,7 +29,7 @@ ends_cut_off() { # CODE
 }
 
 @test "no quorum while the lock is held: TERM, then KILL before its end, 79" {
-	start_family tree,deaf 7 -t 4s
+	start_family tree,deaf 7 -t 8s
 	cut_off
 	ends_cut_off 79
 	died_before "$end"

@@ -72,13 +72,13 @@ without_scripts() {
 	local node
 	for node in 1 2 3; do
 		on_node "$node" config set notify-keyspace-events Kgx
-		redis-cli -s "$(node_dir "$node")/redis.sock" psubscribe '__keyspace@*' >"$sandbox/events" 3>&- &
-		until_true grep -q psubscribe "$sandbox/events"
+		redis-cli -s "$(node_dir "$node")/redis.sock" psubscribe '__keyspace@*' >"$sandbox/events-$node" 3>&- &
+		until_true grep -q psubscribe "$sandbox/events-$node"
 		on_node "$node" set gone 1
 		on_node "$node" pexpire gone -1
-		until_true grep -qxE 'del|expired' "$sandbox/events"
+		until_true grep -qxE 'del|expired' "$sandbox/events-$node"
 		kill "$!"
-		grep -qx "$(cell "$node" 5)" "$sandbox/events"
+		grep -qx "$(cell "$node" 5)" "$sandbox/events-$node"
 	done
 }
 

@@ -145,5 +145,6 @@ waits_at_its_gate() { # NAME
 	for token in {1..26}; do rl acquire -t 10m --shared --token "$token" values >/dev/null; done
 	until_true shared_by 26 values
 	run --separate-stderr rl status --json values
-	json_is 'all(len(n["value"].split()) == 24 and n["not_shown"] == 2 for n in j["nodes"])'
+	json_is 'all(len(n["value"].split()) == 24 and n["not_shown"] == 2 for n in j["nodes"])' \
+		'all(n["tokens"] == n["value"].split() for n in j["nodes"])'
 }

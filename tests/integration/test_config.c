@@ -304,6 +304,13 @@ TEST(a_wrong_line_is_named)
 		assert_string_equal(text, want);
 		redlock_options_clear(&options);
 	}
+	struct redlock_options options = options_for(NULL, 0);
+	assert_int_equal(setenv("REDLOCK_URLS", "redis://h,redis://i:x", 1), 0);
+	assert_int_equal(redlock_options_load(&options, NULL, "/dev/null"), REDLOCK_E_CONFIG);
+	assert_int_equal(unsetenv("REDLOCK_URLS"), 0);
+	assert_ptr_equal(strstr(text, "REDLOCK_URLS: "), text);
+	assert_non_null(strstr(text, "port"));
+	redlock_options_clear(&options);
 }
 
 TEST(options_by_name)

@@ -41,6 +41,7 @@ TEST(a_lock_of_a_guarded_set)
 TEST(a_ttl_that_nobody_asked_for_is_the_maximum_of_the_set)
 {
 	enum { TTL_MS = 10000, DEFAULT_MS = 30000 };
+	char why[512];
 	for (int guard = REDLOCK_GUARD_AUTO; guard <= REDLOCK_GUARD_REQUIRE; guard++) {
 		struct redlock_lock_options options, asked, renewed;
 		struct redlock_terms terms = {.size = sizeof terms};
@@ -65,6 +66,12 @@ TEST(a_ttl_that_nobody_asked_for_is_the_maximum_of_the_set)
 		expect_ok(lock, redlock_release(lock));
 		expect_result(longer, REDLOCK_E_NOQUORUM, redlock_acquire(longer));
 		assert_driven(client, fixture_vote(longer, 0) == REDLOCK_VOTE_LONG_TTL);
+		renewed.min_validity_ms = TTL_MS; /* fits 30 s */
+		own_lock *unfit = fixture_lock_with(client, "other", &renewed);
+		expect_result(unfit, REDLOCK_E_NOQUORUM, redlock_acquire(unfit));
+		(void)redlock_last_error(unfit, why, sizeof why);
+		assert_non_null(strstr(why, "10000 ms are too few for this min_validity_ms or danger_ms"));
+		renewed.min_validity_ms = 0;
 		own_lock *later = fixture_lock_with(client, "job", &renewed);
 		assert_int_equal(redlock_lock_terms(later, &terms), 0);
 		assert_int_equal(terms.ttl_ms, TTL_MS);
@@ -160,7 +167,7 @@ TEST(a_foreign_client_is_told_why)
 	} cases[] = {
 	    {"mode", "guard", 4, 0, MAX_TTL_MS, REDLOCK_VOTE_FOREIGN, "other members"},
 	    {"mode", "guard", 3, 3, MAX_TTL_MS, REDLOCK_VOTE_FOREIGN, "another quorum"},
-	    {"mode", "guard", 3, 0, MAX_TTL_MS + 1, REDLOCK_VOTE_LONG_TTL, ""},
+	    {"mode", "guard", 3, 0, MAX_TTL_MS + 1, REDLOCK_VOTE_LONG_TTL, " ms at most"},
 	    {"mode", "plain", 3, 0, MAX_TTL_MS, REDLOCK_VOTE_UNGUARDED, "taken back"},
 	    {"mode", "removed", 3, 0, MAX_TTL_MS, REDLOCK_VOTE_FOREIGN, "was removed"},
 	    {"version", "2", 3, 0, MAX_TTL_MS, REDLOCK_VOTE_FOREIGN, "newer version"},

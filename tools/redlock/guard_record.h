@@ -16,7 +16,7 @@
 /* X(NAME, field). `founding`: the set that `redlock init` has begun to make here, in which this process never
  * voted; `done`: the configuration whose change is finished; `leaving`: the member that it leaves out;
  * `unseen`: until then, by the node's clock, there may be clients that were connected before the set was
- * made. */
+ * made and have not seen it, or longer locks of theirs. */
 #define GUARD_FIELD_MAP(X)                                                                                   \
 	X(VERSION, "version")                                                                                    \
 	X(MODE, "mode")                                                                                          \

@@ -54,6 +54,8 @@ static const struct option_spec output_specs[] = {
     {'v', "verbose", NULL, OPTION_FLAG, FIELD(verbose), 0, 0, "show each node's vote on stderr"},
     {0, "json", NULL, OPTION_FLAG, FIELD(json), 0, 0, "print one JSON object on stdout"},
     {0, "trace", NULL, OPTION_FLAG, FIELD(trace), 0, 0, "show every transition on stderr"},
+    {0, "syslog", NULL, OPTION_FLAG, FIELD(syslog), 0, 0,
+     "messages to the system's log as well; with -q to it alone"},
     {'h', "help", NULL, OPTION_FLAG, FIELD(help), 0, 0, "this text"},
 };
 const struct option_group output_options = {"Output", output_specs,
@@ -68,7 +70,8 @@ const struct option_group ttl_options = {"Lock", ttl_specs, 1};
 static const struct option_spec wait_specs[] = {
     {'w', "wait", "TIME", OPTION_DURATION, FIELD(wait_ms), 0, REDLOCK_FOREVER,
      "how long to wait, 0 for one try (no limit while busy, 10s without a quorum)"},
-    {'n', "nonblock", NULL, OPTION_ZERO, FIELD(wait_ms), 0, 0, "do not wait; as -w 0"},
+    {'n', "nonblock", NULL, OPTION_ZERO, FIELD(wait_ms), 0, 0,
+     "do not wait for a holder, only for nodes in quarantine; as -w 0"},
     {0, "fence", NULL, OPTION_FLAG, FIELD(fence), 0, 0,
      "with a fencing token: a number that only rises, for the resource to check; needs a guarded set"},
     {0, "owner", "TEXT", OPTION_TEXT, FIELD(owner), 0, 0, "label in the token, A-Za-z0-9._:@/+- (host:pid)"},
@@ -359,11 +362,11 @@ static void complain_option(const struct parser *parser, const char *command, in
 	what = place != NULL ? place : what;
 	struct suggestion suggestion = {.word = typed};
 	if (is_letter && !with_value)
-		complain("%s: -%c %s; see `%s --help`", command, optopt, what, command);
+		complain(MSG(OPTION_LETTER), command, optopt, what, command);
 	else {
 		for (int i = 0; i < parser->count; i++)
 			suggest(&suggestion, parser->longs[i].name);
-		complain("%s: %.*s %s%s; see `%s --help`", command, length, argv[optind - 1], what,
+		complain(MSG(OPTION_WORD), command, length, argv[optind - 1], what,
 		         suggestion_text(&suggestion, "--"), command);
 	}
 }
@@ -396,8 +399,10 @@ int options_parse(struct settings *settings, const char *command, const struct o
 			complain_option(&parser, command, code, argv);
 			return -1;
 		}
-		if (!take(settings, spec, optarg, problem, sizeof problem)) {
-			complain("%s: --%s %s", command, spec->name, problem);
+		bool is_taken = take(settings, spec, optarg, problem, sizeof problem);
+		messages_follow(settings);
+		if (!is_taken) {
+			complain(MSG(OPTION_VALUE), command, spec->name, problem);
 			return -1;
 		}
 	}

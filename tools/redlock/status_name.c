@@ -186,6 +186,27 @@ static void json_holder(const struct standing *standing, struct json *json)
 	json_number(json, "in_quarantine", standing->forgetful);
 }
 
+/* Tokens that are not plain text are in the value alone. */
+static void json_tokens(const struct redlock_finding *finding, struct json *json)
+{
+	const char *at = finding->value, *end = at + finding->value_kept;
+	uint64_t shown = tokens_shown(finding);
+	for (const char *c = at; c < end; c++) {
+		if (*c < ' ' || *c > '~') {
+			json_null(json, "tokens");
+			return;
+		}
+	}
+	json_open(json, "tokens", '[');
+	for (uint64_t i = 0; i < shown; i++) {
+		const char *blank = memchr(at, ' ', (size_t)(end - at));
+		const char *stop = blank != NULL ? blank : end;
+		json_bytes(json, NULL, at, (size_t)(stop - at));
+		at = blank != NULL ? blank + 1 : end;
+	}
+	json_close(json, ']');
+}
+
 static void json_finding(const struct redlock_finding *finding, struct json *json)
 {
 	if (!finding->known) {
@@ -199,8 +220,10 @@ static void json_finding(const struct redlock_finding *finding, struct json *jso
 	json_text(json, "kind", holder_kind_name(holder_kind_of(finding)));
 	json_bytes(json, "value", finding->value, finding->value_kept);
 	json_number(json, "value_len", (int64_t)finding->value_len);
-	if (holder_kind_of(finding) == HOLDER_SHARED)
+	if (holder_kind_of(finding) == HOLDER_SHARED) {
+		json_tokens(finding, json);
 		json_number(json, "not_shown", (int64_t)tokens_not_shown(finding));
+	}
 }
 
 /* Nobody has voted: whose key a node has says nothing of what the node is willing to do. */

@@ -80,9 +80,25 @@ static void put_votes(struct init_change *c, const struct init_config *config)
 	c->text[GUARD_PREV_QUORUM] = config->prev_quorum;
 }
 
+/* A client that has not looked for the record yet is plain. No change of members keeps it out: its list and
+ * the second list after it need not share a node. And no quarantine of the set's length is long enough for
+ * its locks. */
+uint64_t init_unseen_ms(const struct init *in)
+{
+	uint64_t left_ms = 0;
+	for (unsigned i = 0; i < in->nodes; i++) {
+		uint64_t until_ms = guard_record_number(&in->record[i], GUARD_UNSEEN);
+		uint64_t now_ms = in->record[i].now_ms;
+		bool waits = in->listed[i] && until_ms > now_ms && until_ms - now_ms > left_ms;
+		left_ms = waits ? until_ms - now_ms : left_ms;
+	}
+	return left_ms;
+}
+
 static void put_quarantine(struct init *in, struct init_change *c)
 {
-	uint64_t whole_ms = quarantine_ms(strtoull(in->ttl, NULL, 10));
+	uint64_t whole_ms = quarantine_ms(strtoull(in->ttl, NULL, 10)), unseen_ms = init_unseen_ms(in);
+	whole_ms = unseen_ms > whole_ms ? unseen_ms : whole_ms;
 	snprintf(c->whole, sizeof c->whole, "%llu", (unsigned long long)whole_ms);
 	init_draw(c->quarantine);
 	c->text[GUARD_QRID] = "@";
@@ -174,7 +190,7 @@ static bool hear(const struct init *in, const struct redlock_question *q)
 			put_line("node %u %s: %s", q->node + 1, init_address(in, q->node), in->change[q->node].said);
 		return true;
 	}
-	(void)init_refuse(in, q->node, "%s",
+	(void)init_refuse(in, q->node, MSG(INIT_NODE),
 	                  r->kind == REDLOCK_REPLY_ERROR ? r->text : "an answer of another kind");
 	return false;
 }
@@ -186,7 +202,7 @@ static int write_all(struct init *in, struct redlock_question *questions, struct
 		if (in->change[i].said == NULL)
 			continue;
 		if (!put_words(&words[i], &in->record[i], &in->change[i])) {
-			complain("out of memory");
+			complain(MSG(NO_MEMORY));
 			return EXIT_INTERNAL;
 		}
 		questions[count++] = (struct redlock_question){.size = sizeof(struct redlock_question),
@@ -201,12 +217,11 @@ static int write_all(struct init *in, struct redlock_question *questions, struct
 			code = EXIT_REFUSED;
 	}
 	if (error < 0 && error != REDLOCK_E_INTERRUPTED) {
-		complain("%s", redlock_strerror(error));
+		complain(MSG(LIBRARY), redlock_strerror(error));
 		return EXIT_INTERNAL;
 	}
 	if (++in->rounds > MOST_ROUNDS) {
-		complain(
-		    "the records differ from what was written: somebody else is changing them, or +hdel is missing");
+		complain(MSG(INIT_RACE));
 		return EXIT_NO;
 	}
 	return code;
@@ -220,7 +235,7 @@ int init_write(struct init *in)
 	if (questions != NULL && words != NULL)
 		code = write_all(in, questions, words);
 	else
-		complain("out of memory");
+		complain(MSG(NO_MEMORY));
 	for (unsigned i = 0; i < in->nodes && words != NULL; i++)
 		free(words[i].quoted);
 	free(words);

@@ -23,7 +23,8 @@
 #define LOOK_MS UINT64_C(100)
 
 /* A client of a plain set looks for a record once a minute of its own clock, and waits for the answer. */
-#define UNSEEN_MS "65000"
+#define UNSEEN_MS UINT64_C(65000)
+#define DEFAULT_TTL_MS UINT64_C(30000)
 
 /* ---- numbers ---- */
 
@@ -53,11 +54,7 @@ int init_check_room(const struct init *in)
 	for (unsigned i = 0; i < in->nodes; i++) {
 		uint64_t number;
 		if (guard_record_used_up(&in->record[i], &number))
-			code =
-			    init_refuse(in, i,
-			                "too few fencing numbers are left above the one in its record, %llu: if no lock "
-			                "ever had it, delete it there, with HDEL " GUARD_RECORD_KEY " floor gmax",
-			                (unsigned long long)number);
+			code = init_refuse(in, i, MSG(INIT_NUMBERS), (unsigned long long)number);
 	}
 	return code;
 }
@@ -130,14 +127,31 @@ bool init_is_founded(const struct init *in, unsigned node, const struct init_con
 	       strcmp(note.config, config->config) == 0;
 }
 
+/* Until when, from now, a lock may be there that a client took before it saw the record, if it is longer than
+ * those of the set: of the default TTL, or of the set that was here before `redlock init --plain`. Servers
+ * that never had a lock (--fresh) have no such clients. */
+static void put_unseen(struct init *in, unsigned node)
+{
+	struct init_change *c = &in->change[node];
+	const struct guard_record *r = &in->record[node];
+	bool was_guarded = strcmp(r->field[GUARD_MODE], "plain") == 0;
+	uint64_t former_ms = was_guarded ? guard_record_number(r, GUARD_TTL) : 0;
+	uint64_t ttl_ms = strtoull(in->ttl, NULL, 10);
+	if (in->settings->fresh && !was_guarded)
+		return;
+	former_ms = former_ms > DEFAULT_TTL_MS ? former_ms : DEFAULT_TTL_MS;
+	uint64_t unseen_ms = UNSEEN_MS + (former_ms > ttl_ms ? quarantine_ms(former_ms) : 0);
+	snprintf(c->unseen, sizeof c->unseen, "%llu", (unsigned long long)unseen_ms);
+	c->text[GUARD_UNSEEN] = c->unseen;
+}
+
 void init_admit_founded(struct init *in, unsigned node, const struct init_config *config)
 {
 	struct note note;
 	(void)read_note(guard_record_founding(&in->record[node]), &note);
 	init_compose(in, node, INIT_ADMIT, config, "record written, it votes");
 	init_put_floor(in, node, strtoull(note.floor, NULL, 10));
-	if (!in->settings->fresh)
-		in->change[node].text[GUARD_UNSEEN] = UNSEEN_MS;
+	put_unseen(in, node);
 }
 
 /* ---- what is to be done ---- */
@@ -227,7 +241,7 @@ static int begin(struct init *in, unsigned first)
 	in->floor = init_highest(in);
 	in->noted = false;
 	if (!write_note(in)) {
-		complain("out of memory");
+		complain(MSG(NO_MEMORY));
 		return EXIT_INTERNAL;
 	}
 	put_note(in, first);

@@ -17,6 +17,7 @@
 #include <redlock/ask.h>
 
 #include "../guard_record.h"
+#include "../message.h"
 #include "../session.h"
 
 enum { INIT_MEMBER = 320, INIT_ID = 16 };
@@ -25,7 +26,7 @@ enum { INIT_MEMBER = 320, INIT_ID = 16 };
 struct init_change {
 	const char *said;               /* what was done, for people; NULL: nothing is to be written */
 	const char *text[GUARD_FIELDS]; /* NULL: stays */
-	char pass[INIT_ID + 3], prev[INIT_ID + 3], whole[24], quarantine[INIT_ID + 1], floor[24];
+	char pass[INIT_ID + 3], prev[INIT_ID + 3], whole[24], unseen[24], quarantine[INIT_ID + 1], floor[24];
 	uint64_t until_ms; /* the node refuses it after this, by its own clock */
 };
 
@@ -94,8 +95,8 @@ const char *init_address(const struct init *in, unsigned node);
 /* ---- refuse.c ---- */
 
 /* Complains, in front of that with the node's name. Returns EXIT_CONFIG. */
-int init_refuse(const struct init *in, unsigned node, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
+int init_refuse(const struct init *in, unsigned node, enum message_id id, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
 /* Complains of each node that did not answer. Returns how many. */
 unsigned init_complain_silent(const struct init *in, const bool *of, const char *why);
 /* Complains of each wanted node that refuses the password or the certificate. Returns EXIT_OK or EXIT_AUTH.
@@ -149,6 +150,10 @@ enum init_kind {
 };
 
 /* The record of a configuration for a node. */
+/* How long there may still be clients that were connected before the set was made, or longer locks of theirs.
+ */
+uint64_t init_unseen_ms(const struct init *in);
+
 void init_compose(struct init *in, unsigned node, enum init_kind kind, const struct init_config *config,
                   const char *said);
 struct init_change *init_put(struct init *in, unsigned node, const char *said);
