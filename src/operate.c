@@ -322,15 +322,12 @@ static bool value_is_claimed(const redlock_client *c, const redlock_lock *lock)
 	return false;
 }
 
-/* A default TTL that does not fit cannot follow the maximum, as other times were asked for. A TTL that fits
- * is not what was asked for: an extend has its own. */
-static void tell_long(redlock_client *c, const redlock_lock *lock, unsigned node, bool fits)
+/* A default TTL cannot follow the maximum where other times were asked for. */
+static void tell_long(redlock_client *c, const redlock_lock *lock, unsigned node)
 {
 	unsigned long long ttl_ms = lock->core.rules->ttl_ns / RL_NS_PER_MS, most_ms = c->nodes.set->ttl_ms;
 	char text[128];
-	if (fits)
-		snprintf(text, sizeof text, "at most %llu ms", most_ms);
-	else if (lock->core.rules->follows != 0)
+	if (lock->core.rules->follows != 0)
 		snprintf(text, sizeof text, "%llu ms are too few for this min_validity_ms or danger_ms", most_ms);
 	else
 		snprintf(text, sizeof text, "%llu ms instead of %llu ms at most", ttl_ms, most_ms);
@@ -350,10 +347,9 @@ static __attribute__((noinline)) bool ask_shorter(redlock_client *c, redlock_loc
 		(void)rl_registry_change_rules(&c->handles, lock, &shorter);
 	bool follows = lock->core.rules->follows != 0;
 	bool fits = lock->core.rules->ttl_ns <= rl_time_ms(c->nodes.set->ttl_ms);
-	bool asks = follows && fits && step(c, lock, &event) == 0;
-	if (!asks)
-		tell_long(c, lock, answer->node, fits);
-	return asks;
+	if (!fits)
+		tell_long(c, lock, answer->node);
+	return follows && fits && step(c, lock, &event) == 0;
 }
 
 /* Only one round of a handle waits for votes, so that these are all of it. Seldom, as ask_shorter(). */
