@@ -3,9 +3,9 @@
 #include <assert.h>
 
 #include "client.h"
-#include "core/ballot.h"
-#include "core/hand.h"
 #include "core/kinds.h"
+#include "core/queue.h"
+#include "core/round.h"
 #include "proof_inside.h"
 
 /* A handle whose core has taken a step. */
@@ -192,7 +192,7 @@ static unsigned voters(const struct stage *s)
 {
 	uint32_t nodes = s->before->yes;
 	if (s->l->round.operation == REDLOCK_OP_ACQUIRE || s->l->round.seq == s->before->seq)
-		nodes = rl_ballot_voted(s->l, REDLOCK_VOTE_YES);
+		nodes = rl_round_voted(s->l, REDLOCK_VOTE_YES);
 	else if (s->e->kind == RL_EV_REPLY && s->e->seq == s->before->seq && s->e->vote.code == REDLOCK_VOTE_YES)
 		nodes |= UINT32_C(1) << s->e->node;
 	return proof_quorum(s->w, s->h->resource, in_world(&s->w->actors[s->h->actor], nodes));
@@ -331,7 +331,7 @@ static void acquires(struct stage *s)
 		give_back(s);
 	if (opened && (l->claims || grants || taken))
 		begun(s);
-	if (s->fx->enter != 0 && s->fx->offered_ns != 0 && s->fx->offered_ns != RL_HAND_POLLS) {
+	if (s->fx->enter != 0 && s->fx->offered_ns != 0 && s->fx->offered_ns != RL_QUEUE_POLLS) {
 		if (s->h->begins)
 			s->h->offered_ns = s->fx->offered_ns;
 		else if (has_claim(s))
@@ -358,7 +358,7 @@ struct proof_before proof_before(struct world *w, const struct rl_lock *l, const
 	    .open = l->round.open,
 	    .operation = l->round.operation,
 	    .seq = l->round.seq,
-	    .yes = rl_ballot_voted(l, REDLOCK_VOTE_YES),
+	    .yes = rl_round_voted(l, REDLOCK_VOTE_YES),
 	};
 }
 
