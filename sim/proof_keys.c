@@ -162,6 +162,17 @@ static bool is_handed(struct site *s)
 	return false;
 }
 
+/* A PEXPIRE in a transaction does not tell what it was sent for: the longest TTL that the key has now. */
+static unsigned longest(const struct site *s)
+{
+	unsigned found = PROOF_NONE;
+	for (unsigned i = 0; i < s->t->most_Ttl; i++)
+		if (s->t->is_Ttl[i] && is_long_enough(s, i) &&
+		    (found == PROOF_NONE || s->t->keeps[i] > s->t->keeps[found]))
+			found = i;
+	return found;
+}
+
 /* For each claim of the client with this token: it may have some, which it extends by that alone. */
 static void is_extended(const struct site *s, unsigned ttl)
 {
@@ -169,8 +180,10 @@ static void is_extended(const struct site *s, unsigned ttl)
 		bool same = s->call->session->owner == KEY_OWNER(s->name->claims[k].actor, s->name->claims[k].life);
 		if (!s->t->is_Claim[k] || s->t->token[k] != s->value || !same)
 			continue;
-		unsigned asked = ttl != PROOF_NONE ? ttl : s->t->xttl[k];
-		if (!is_long_enough(s, asked))
+		unsigned asked = ttl;
+		if (asked == PROOF_NONE)
+			asked = is_long_enough(s, s->t->xttl[k]) ? s->t->xttl[k] : longest(s);
+		if (asked == PROOF_NONE || !is_long_enough(s, asked))
 			continue;
 		bool heard = believed(s, k) && asked == s->t->xttl[k];
 		proof_did(s->w, s->resource, lock_extend_arrives(s->t, s->node, k, asked, heard, s->ends),

@@ -90,9 +90,13 @@ static struct proof_handle *handle_for(struct world *w, const struct rl_lock *l)
 	return h;
 }
 
+/* Whatever address it has: those that were freed before it are forgotten now, or addresses would decide. */
 void proof_new(struct world *w, const struct rl_lock *l)
 {
-	struct proof_handle *h = w->proof != NULL ? find(w->proof, l) : NULL;
+	if (w->proof == NULL)
+		return;
+	purge(w);
+	struct proof_handle *h = find(w->proof, l);
 	if (h != NULL)
 		h->core = NULL;
 }
