@@ -18,7 +18,7 @@ def build(root=ROOT):
 	os.makedirs(folder, exist_ok=True)
 	process.run_quietly(["cmake", "-S", root, "-B", folder, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release",
 		"-DBUILD_TESTING=OFF"])
-	process.run_quietly(["cmake", "--build", folder, "--target", "bench", "redlock-command"])
+	process.run_quietly(["cmake", "--build", folder, "--target", "bench", "redlock-command", "redlock"])
 
 
 def program(name, root=ROOT):

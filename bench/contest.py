@@ -73,6 +73,11 @@ def _python(file):
 	return {"latency": start, "flow": start, "contend": start + ("-x",)}
 
 
+def _our_python(file):
+	path = "PYTHONPATH=" + install.path("python/lib")
+	return {kind: ("env", path) + words for kind, words in _python(file).items()}
+
+
 def _npm(who, package, file):
 	return Contestant(who, package, 5, _node(file), NO_COMMAND, needs="npm")
 
@@ -99,6 +104,7 @@ CONTESTANTS = (
 	Contestant("raw", "no library", 5, {"latency": "raw", "fault": "raw", "flow": "raw", "command": "rawrun"},
 		{"contend": "does not wait for a busy lock"}),
 	Contestant("ours", "redlock (this one)", 5, OURS),
+	Contestant("node", "redlock, for Node.js", 5, _node("redlock.mjs"), NO_COMMAND, needs="our_node"),
 	_npm("redlock5", "npm redlock 5", "redlock5.mjs"),
 	_npm("redlock4", "npm redlock 4", "redlock4.mjs"),
 	_npm("semaphore", "npm redis-semaphore", "semaphore.mjs"),
@@ -109,6 +115,8 @@ CONTESTANTS = (
 	_batched("redlock5-auto", "npm redlock 5", "redlock5.mjs"),
 	_batched("semaphore-auto", "npm redis-semaphore", "semaphore.mjs"),
 	Contestant("ours1", "redlock (this one)", 1, OURS_1, ONE_NODE),
+	Contestant("python1", "redlock, for Python", 1, _our_python("redlock_binding.py"), dict(ONE_NODE, **NO_COMMAND),
+		needs="our_python"),
 	Contestant("python", "redis-py Lock", 1, _python("redis_py.py"), dict(ONE_NODE, **NO_COMMAND), needs="python"),
 	Contestant("postgres", "PostgreSQL advisory lock", 1, {"contend": Crowd("pgturns", postgres=True)}, needs="postgres"),
 	Contestant("etcd", "etcd, JSON gateway", 1, {kind: words for kind, words in _node("etcd.mjs").items()

@@ -11,6 +11,7 @@ import build
 import postgres
 import process
 
+OURS = {"rival.mjs": "redlock.mjs", "rival.py": "redlock_binding.py"}  # bench/ours, and what it is called beside the rivals
 SOURCE = os.path.join(build.ROOT, "bench", "theirs")
 FOLDER = os.path.join(build.BUILD, "theirs")
 
@@ -26,6 +27,8 @@ def _copy():
 	for name in sorted(os.listdir(SOURCE)):
 		if os.path.isfile(os.path.join(SOURCE, name)):
 			shutil.copy(os.path.join(SOURCE, name), FOLDER)
+	for name, copy in OURS.items():
+		shutil.copy(os.path.join(build.ROOT, "bench", "ours", name), path(copy))
 	return fresh
 
 
@@ -63,7 +66,26 @@ def _etcd(_installed):
 	return "" if shutil.which("node") else "node is not installed"
 
 
-NEEDS = {"npm": _npm, "python": _python, "etcd": _etcd, "postgres": lambda _installed: postgres.missing()}
+def _binding(language, folder, *command):
+	"""A copy of bindings/LANGUAGE, built against the library of the benchmarks."""
+	shutil.rmtree(path(folder), ignore_errors=True)
+	shutil.copytree(os.path.join(build.ROOT, "bindings", language), path(folder))
+	try:
+		process.run_quietly(["env", "-C", path(folder), "REDLOCK_BUILD=" + build.BUILD, *command])
+	except (process.Failed, OSError) as failure:
+		return "bindings/%s does not build: %s" % (language, str(failure).splitlines()[-1])
+	return ""
+
+
+def _our_node(_installed):
+	return _binding("node", "libredlock", "node", "build.js") if shutil.which("node") else "node is not installed"
+
+
+def _our_python(_installed):
+	return _binding("python", "python", "/usr/bin/python3", "setup.py", "-q", "build", "--build-lib", "lib")
+
+
+NEEDS = {"npm": _npm, "python": _python, "our_node": _our_node, "our_python": _our_python, "etcd": _etcd, "postgres": lambda _installed: postgres.missing()}
 
 
 def missing(needs):

@@ -29,10 +29,17 @@ static const struct option_group own_options = {"Own", own_specs, COUNT(own_spec
 static unsigned complaints;
 
 /* The linker gives us the complaints of options.c: they are checked, not printed. */
-void __wrap_complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void __wrap_complain(int id, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void __wrap_messages_follow(const struct settings *settings);
 
-void __wrap_complain(const char *format, ...)
+void __wrap_messages_follow(const struct settings *settings)
 {
+	(void)settings;
+}
+
+void __wrap_complain(int id, const char *format, ...)
+{
+	(void)id;
 	char line[512];
 	va_list arguments;
 	va_start(arguments, format);

@@ -5,14 +5,27 @@
 -- effect: claims
 -- lost: leaves a key; undo by slot_release; harmful when late
 -- script: name queue offers count slots | token ttl most first place patience
+-- guard script: name queue offers count slots record | token ttl most first place patience pass timed
 -- yes: {1, waiting, slot, 0, token:text, offer:text}
 -- no: {0, waiting, pttl:ms, place, token:text, value:text}
 -- slots: {-3, 0, 0, 0, token:text}
+-- guarded yes: {1, waiting, slot, time:ms, token:text, offer:text}
+-- guarded no: {0, waiting, pttl:ms, place, token:text, value:text}
+-- guarded slots: {-3, 0, 0, 0, token:text}
+-- guarded quarantine: {-1, 0, 0, 0, token:text}
 -- rights: set del mget pttl pexpire time publish hget hset hdel hlen subscribe unsubscribe
 
+local clock = require("clock")
+local guard = require("guard")
 local queue = require("queue")
 local slots = require("slots")
 
+local moment = 0
+if GUARDED then
+  local admitted = guard.admits(KEYS.record, ARGV.pass)
+  if not admitted then return "-1 0 0 0 " .. ARGV.token end
+  moment = clock.told(ARGV.timed)
+end
 local base, has = 4, redis.call("mget", unpack(KEYS))
 local most, first = tonumber(ARGV.most), tonumber(ARGV.first)
 local differ = slots.differ(has, base, ARGV.most)
@@ -47,7 +60,7 @@ if free and (mine or line == "") and redis.call("set", KEYS[at], ARGV.token, "nx
     all = beside .. line
   end
   queue.keep(redis.pcall, KEYS.queue, all, has[2] or "")
-  return {1, math.floor(#all / 31), slot, 0, ARGV.token, ""}
+  return {1, math.floor(#all / 31), slot, moment, ARGV.token, ""}
 end
 
 local stands = 0

@@ -48,8 +48,8 @@ static const struct script_edit some[] = {
     {0}};
 
 /* A node tells each slot as the first one. */
-static const struct script_edit counting[] = {{"slot", "\"1 0 \" .. first .. \" 0 \"", "\"1 0 0 0 \""},
-                                              {"slot", "\"1 0 \" .. slot .. \" 0 \"", "\"1 0 0 0 \""},
+static const struct script_edit counting[] = {{"slot", "\"1 0 \" .. first .. \" \"", "\"1 0 0 \""},
+                                              {"slot", "\"1 0 \" .. slot .. \" \"", "\"1 0 0 \""},
                                               {0}};
 
 /* A node shares a lock that has an exclusive holder. */

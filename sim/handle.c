@@ -146,7 +146,7 @@ static void imitate(struct world *w, const struct actor *a, struct handle *h)
 /* Nearly all handles agree on how many slots there are. A handle that is imitated has slots too, or none. */
 static void draw_slots(struct world *w, struct handle *h)
 {
-	bool may = !w->plan.guard && h->options.token == NULL && !h->both &&
+	bool may = h->options.fence == 0 && h->options.token == NULL && !h->both &&
 	           h->options.mode == REDLOCK_EXCLUSIVE && !handle_is_by_time(h);
 	bool counts = w->plan.broken == BREAK_COUNTING;
 	h->slot = 0;

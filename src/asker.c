@@ -11,6 +11,7 @@
 #include "client.h"
 #include "core/sized.h"
 #include "net/handshake.h"
+#include "net/sentinels.h"
 #include "os/clock.h"
 #include "proto/answer.h"
 #include "proto/command.h"
@@ -20,11 +21,12 @@ enum { MAX_READY = 64 };
 
 /* One node, as far as it was asked. */
 struct line {
-	bool tried;          /* it was connected to for these questions */
-	size_t next;         /* no question before this one waits for the node */
-	size_t waiting;      /* questions for it that have no answer */
-	struct rl_buffer in; /* the beginning of an answer */
-	struct rl_link link; /* the last: it ends with a large buffer */
+	bool tried;                     /* it was connected to for these questions */
+	size_t next;                    /* no question before this one waits for the node */
+	size_t waiting;                 /* questions for it that have no answer */
+	struct rl_buffer in;            /* the beginning of an answer */
+	struct rl_sentinels *sentinels; /* of a master that they know; else NULL */
+	struct rl_link link;            /* the last: it ends with a large buffer */
 };
 
 /* To a question; NULL: none. */
@@ -62,7 +64,11 @@ static bool add_line(redlock_asker *a, const struct rl_endpoint *endpoint, struc
 	if (!rl_url_copy(endpoint, &copy))
 		return false;
 	unsigned number = a->count++;
-	return rl_link_open(&a->lines[number].link, &copy, tls, &a->poller, number);
+	struct line *line = &a->lines[number];
+	bool ok = rl_link_open(&line->link, &copy, tls, &a->poller, number);
+	if (ok && copy.master != NULL)
+		line->sentinels = rl_sentinels_new(&line->link, number);
+	return ok && (copy.master == NULL || line->sentinels != NULL);
 }
 
 static int open_lines(redlock_asker *a, redlock_client *c)
@@ -101,6 +107,7 @@ void redlock_asker_close(redlock_asker *a)
 	if (a == NULL)
 		return;
 	for (unsigned i = 0; i < a->count; i++) {
+		rl_sentinels_free(a->lines[i].sentinels, rl_forkmark_is_child(&a->client->forkmark));
 		rl_link_close(&a->lines[i].link, rl_forkmark_is_child(&a->client->forkmark));
 		rl_buffer_free(&a->lines[i].in);
 	}
@@ -181,6 +188,7 @@ static void begin(redlock_asker *a, struct line *line)
 	} else {
 		rl_link_fail_memory(l);
 	}
+	rl_sentinels_seek(line->sentinels, a->now_ns);
 }
 
 static void log_in(redlock_asker *a, struct rl_link *l)
@@ -299,6 +307,7 @@ static void attend(redlock_asker *a, struct line *line)
 	struct rl_link *l = &line->link;
 	if (l->state != RL_LINK_DOWN && a->now_ns >= rl_link_deadline(l))
 		(void)rl_link_tick(l, a->now_ns);
+	rl_sentinels_tick(line->sentinels, a->now_ns);
 	log_in(a, l);
 	take(a, line);
 	if (l->state == RL_LINK_DOWN && line->waiting > 0 && !line->tried)
@@ -310,10 +319,21 @@ static void attend(redlock_asker *a, struct line *line)
 
 static uint64_t next_deadline(const redlock_asker *a, uint64_t until_ns)
 {
-	for (unsigned i = 0; i < a->count; i++)
+	for (unsigned i = 0; i < a->count; i++) {
+		until_ns = rl_time_min(until_ns, rl_sentinels_deadline(a->lines[i].sentinels));
 		if (a->lines[i].link.state != RL_LINK_DOWN)
 			until_ns = rl_time_min(until_ns, rl_link_deadline(&a->lines[i].link));
+	}
 	return until_ns;
+}
+
+static void hear(redlock_asker *a, const struct rl_ready *ready)
+{
+	struct line *line = &a->lines[RL_WATCH_NODE(ready->id)];
+	if (ready->id % RL_WATCH_LINKS >= RL_WATCH_SENTINELS)
+		rl_sentinels_ready(line->sentinels, ready->id, ready->events, a->now_ns);
+	else
+		rl_link_ready(&line->link, ready->id, ready->events, a->now_ns);
 }
 
 /* Returns as rl_poller_wait(). */
@@ -324,7 +344,7 @@ static int turn(redlock_asker *a, uint64_t until_ns, bool block)
 	int count = rl_poller_wait(&a->poller, ready, MAX_READY, block);
 	a->now_ns = now();
 	for (int i = 0; i < count; i++)
-		rl_link_ready(&a->lines[RL_WATCH_NODE(ready[i].id)].link, ready[i].id, ready[i].events, a->now_ns);
+		hear(a, &ready[i]);
 	for (unsigned i = 0; i < a->count; i++)
 		attend(a, &a->lines[i]);
 	return count;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The blocking calls. How they wait is in wait.c. */
 #include "client.h"
-#include "heir.h"
 #include "operate.h"
+#include "seen.h"
 #include "turn.h"
 #include "wait.h"
 
@@ -15,7 +15,7 @@
 static bool reads_first(const redlock_client *c, const redlock_lock *lock, const struct rl_event *event)
 {
 	bool idle = c->loop.now_ns - c->loop.looked_ns > IDLE_NS;
-	bool asks = event->kind == RL_EV_RELEASE && lock->core.contended && rl_heir_told(lock) == 0;
+	bool asks = event->kind == RL_EV_RELEASE && lock->core.contended && rl_seen_heir_told(lock) == 0;
 	return (idle || asks) && !c->loop.led;
 }
 

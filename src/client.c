@@ -114,7 +114,7 @@ static int need_tls(redlock_client *c, const struct redlock_options *o)
 
 static int add_node(redlock_client *c, const struct redlock_options *o, const char *url)
 {
-	char why[128] = "";
+	char why[256] = "";
 	struct rl_endpoint endpoint;
 	unsigned number = c->nodes.count + 1;
 	if (url == NULL)
@@ -132,6 +132,7 @@ static int add_node(redlock_client *c, const struct redlock_options *o, const ch
 	struct rl_node *n = &c->nodes.list[c->nodes.count++]; /* it owns the endpoint from here on */
 	if (!rl_node_open(n, &endpoint, c->nodes.tls, &c->loop.poller, number - 1))
 		return REDLOCK_E_NOMEM;
+	c->nodes.listening |= n->sentinels != NULL;
 	for (unsigned i = 0; i + 1 < number; i++)
 		if (rl_dial_same(&c->nodes.list[i].link.dial, &n->link.dial))
 			return complain(blame(o, "urls"), REDLOCK_E_DUPLICATE,

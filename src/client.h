@@ -14,9 +14,8 @@
  *
  *   client.h       the client, and how a call begins
  *
- *   cohort.c       passed on to the next one  guard.c        nodes that are to be admitted
- *   places.c       places in their queues     stats.c        counters
- *   seen.c         what is known of a wait    heir.c         who comes next
+ *   places.c       waiters of this client     guard.c        nodes that are to be admitted
+ *   seen.c         the holder, and the heir   stats.c        counters
  *   registry.c     handles, their rules and events
  *   handle.c       one lock handle
  *   loop.c         mutex, poller, waiters     nodes.c        the nodes and the quorum

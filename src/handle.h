@@ -41,7 +41,7 @@ struct redlock_lock {
 	uint8_t pending; /* RL_OBSERVE_ bits: one event of each kind may wait to be pulled */
 	uint16_t token_size;
 
-	struct rl_heir *heir; /* of what is held: heir.h. NULL: nobody is known */
+	struct rl_heir *heir; /* of what is held: seen.h. NULL: nobody is known */
 
 	redlock_lock *next_in_line; /* in order of arrival: places.h */
 	redlock_lock *previous_in_line;

@@ -9,7 +9,6 @@
 #include "client.h"
 #include "core/policy.h"
 #include "core/sized.h"
-#include "heir.h"
 #include "operate.h"
 #include "options.h"
 #include "proto/names.h"
@@ -73,7 +72,7 @@ static void free_memory(redlock_lock *lock)
 	free(lock->core.numbers);
 	free(lock->core.findings);
 	rl_seen_forget(lock); /* in a child process it still waits */
-	rl_heir_forget(lock);
+	rl_seen_forget_heir(lock);
 	free(lock);
 }
 

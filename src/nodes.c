@@ -108,7 +108,8 @@ static __attribute__((noinline)) uint64_t listeners_deadline(const struct rl_nod
 {
 	uint64_t next = UINT64_MAX;
 	for (unsigned i = 0; i < ns->count; i++)
-		next = rl_time_min(next, rl_node_listener_deadline(&ns->list[i]));
+		next = rl_time_min(next, rl_time_min(rl_node_listener_deadline(&ns->list[i]),
+		                                     rl_sentinels_deadline(ns->list[i].sentinels)));
 	return next;
 }
 
@@ -117,7 +118,8 @@ static __attribute__((noinline)) void tick_listeners(struct rl_nodes *ns, uint64
 	ns->listening = false;
 	for (unsigned i = 0; i < ns->count; i++) {
 		rl_node_listener_tick(&ns->list[i], now);
-		ns->listening |= ns->list[i].listener != NULL;
+		rl_sentinels_tick(ns->list[i].sentinels, now);
+		ns->listening |= ns->list[i].listener != NULL || ns->list[i].sentinels != NULL;
 	}
 }
 

@@ -21,7 +21,7 @@ struct rl_nodes {
 	bool named;                       /* each node has said who it is */
 	bool shared;                      /* two nodes were one server at some time, and may be again */
 	bool new_credentials;             /* there may be nodes that are to log in again */
-	bool listening;                   /* there may be nodes with a listener */
+	bool listening;                   /* there may be nodes with a listener, or with Sentinels */
 	uint32_t heard;                   /* bit per node: messages were heard when this was last looked at */
 
 	/* Requests that a node did not take: votes that are still to be counted. */

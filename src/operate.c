@@ -7,15 +7,14 @@
 #include <string.h>
 
 #include "client.h"
-#include "cohort.h"
 #include "core/enter.h"
 #include "core/lock.h"
 #include "core/policy.h"
 #include "core/queue.h"
 #include "core/trace.h"
-#include "heir.h"
 #include "net/submit.h"
 #include "options.h"
+#include "places.h"
 #include "proto/ops.h"
 #include "seen.h"
 #include "stats.h"
@@ -47,7 +46,7 @@ static bool sign(redlock_client *c, redlock_lock *lock)
 	size_t owner_size = decimal ? 0 : c->owner_size; /* strict parsers of numbers reject a suffix */
 	char *digits = rl_handle_token_bytes(lock);
 	char *at = decimal ? put_decimal(digits, random) : rl_slice_put_hex(digits, random, sizeof random);
-	if (!decimal)
+	if (!decimal && c->places.channel[0] != '\0')
 		rl_places_mark(&c->places, digits);
 	memcpy(at, c->owner, owner_size);
 	lock->token_size = (uint16_t)(RL_HANDLE_TOKEN_DIGITS + owner_size);
@@ -142,7 +141,7 @@ static void send_to_nodes(redlock_client *c, redlock_lock *lock, const struct rl
 	    .tag = rl_registry_tag(&c->handles, lock, fx->seq),
 	    .name = name_of(c, lock, fx->send, &buffer),
 	    .also = rl_handle_others(lock),
-	    .line = rl_handle_line(lock),
+	    .line = lock->also_size > 0 ? rl_handle_line(lock) : rl_handle_name(lock),
 	    .token = rl_handle_token(lock),
 	    .ttl_ms = fx->ttl_ns / RL_NS_PER_MS,
 	    .owed = fx->owed,
@@ -156,7 +155,7 @@ static void send_to_nodes(redlock_client *c, redlock_lock *lock, const struct rl
 		request.kept = fx->keeps ? lock->core.slot + 1U : 0;
 	}
 	if (fx->send == RL_OP_HAND) {
-		request.next = rl_heir_offer(lock);
+		request.next = rl_seen_heir_offer(lock);
 		c->stats.handed_over++;
 	}
 	if (wakes_at_gate(c, &request))
@@ -259,8 +258,6 @@ static void stand_in_line(redlock_client *c, redlock_lock *lock, bool granted)
 /* From now on the handle waits for another one of its names. */
 static void line_up(redlock_client *c, redlock_lock *lock, uint8_t before)
 {
-	if (lock->core.line == before)
-		return;
 	rl_places_change(&c->places, lock, before, c->loop.now_ns);
 	rl_handle_turn(lock);
 }
@@ -277,12 +274,13 @@ static int step(redlock_client *c, redlock_lock *lock, struct rl_event *event)
 	event->hears = 0;
 	if (lock->core.contended || lock->core.behind_readers) { /* else nobody comes next */
 		event->hears = rl_places_heard(&c->places, lock);
-		event->heir_ns = rl_heir_told(lock);
+		event->heir_ns = rl_seen_heir_told(lock);
 	}
 	event->behind_ns = c->places.first != NULL ? rl_places_behind_until(&c->places, lock, c->loop.now_ns) : 0;
 	event->token = rl_handle_token(lock);
 	int error = rl_lock_step(&lock->core, event, &fx);
-	line_up(c, lock, line);
+	if (lock->core.line != line)
+		line_up(c, lock, line);
 	if (c->trace != NULL)
 		trace(c, lock, before, event, &fx);
 	if (fx.observed != 0) {
@@ -324,15 +322,12 @@ static bool value_is_claimed(const redlock_client *c, const redlock_lock *lock)
 	return false;
 }
 
-/* A default TTL that does not fit cannot follow the maximum, as other times were asked for. A TTL that fits
- * is not what was asked for: an extend has its own. */
-static void tell_long(redlock_client *c, const redlock_lock *lock, unsigned node, bool fits)
+/* A default TTL cannot follow the maximum where other times were asked for. */
+static void tell_long(redlock_client *c, const redlock_lock *lock, unsigned node)
 {
 	unsigned long long ttl_ms = lock->core.rules->ttl_ns / RL_NS_PER_MS, most_ms = c->nodes.set->ttl_ms;
 	char text[128];
-	if (fits)
-		snprintf(text, sizeof text, "at most %llu ms", most_ms);
-	else if (lock->core.rules->follows != 0)
+	if (lock->core.rules->follows != 0)
 		snprintf(text, sizeof text, "%llu ms are too few for this min_validity_ms or danger_ms", most_ms);
 	else
 		snprintf(text, sizeof text, "%llu ms instead of %llu ms at most", ttl_ms, most_ms);
@@ -352,10 +347,9 @@ static __attribute__((noinline)) bool ask_shorter(redlock_client *c, redlock_loc
 		(void)rl_registry_change_rules(&c->handles, lock, &shorter);
 	bool follows = lock->core.rules->follows != 0;
 	bool fits = lock->core.rules->ttl_ns <= rl_time_ms(c->nodes.set->ttl_ms);
-	bool asks = follows && fits && step(c, lock, &event) == 0;
-	if (!asks)
-		tell_long(c, lock, answer->node, fits);
-	return asks;
+	if (!fits)
+		tell_long(c, lock, answer->node);
+	return follows && fits && step(c, lock, &event) == 0;
 }
 
 /* Only one round of a handle waits for votes, so that these are all of it. Seldom, as ask_shorter(). */
@@ -374,13 +368,13 @@ static __attribute__((noinline)) void count_refusals(redlock_client *c, redlock_
 /* The caller's token is another one's now. */
 static bool pass_on(redlock_client *c, redlock_lock *lock)
 {
-	redlock_lock *next = rl_cohort_next(&c->places, lock, c->loop.now_ns);
+	redlock_lock *next = rl_places_heir(&c->places, lock, c->loop.now_ns);
 	if (next == NULL)
 		return false;
 	rl_registry_drop_events(&c->handles, lock);
 	rl_stats_acquired(&c->stats, c->loop.now_ns, next->core.began_ns);
 	c->stats.passed++;
-	rl_cohort_exchange(&c->handles, lock, next);
+	rl_places_exchange(&c->handles, lock, next);
 	step(c, lock, &(struct rl_event){.kind = RL_EV_PASS});
 	lock->token_size = 0;
 	step(c, next, &(struct rl_event){.kind = RL_EV_PASS});
@@ -408,7 +402,8 @@ static int acquire(redlock_client *c, redlock_lock *lock, struct rl_event *event
 {
 	if (value_is_claimed(c, lock))
 		return REDLOCK_E_BUSY;
-	rl_heir_forget(lock);
+	if (lock->heir != NULL)
+		rl_seen_forget_heir(lock);
 	if (rl_nodes_are_guarded(&c->nodes))
 		(void)rl_handle_make_numbers(lock); /* without memory quarantines are not waited for */
 	int error = step(c, lock, event);
@@ -434,9 +429,12 @@ static void settle(redlock_client *c, redlock_lock *lock)
 {
 	if (c->nodes.refused_by != 0)
 		count_refusals(c, lock);
-	redlock_lock *next = rl_places_next(&c->places);
-	if (next != NULL) /* it asks when its time has come: now */
-		step(c, next, &(struct rl_event){.kind = RL_EV_WAKE, .front = true});
+	redlock_lock *next = c->places.next;
+	if (next == NULL)
+		return;
+	c->places.next = NULL;
+	step(c, next,
+	     &(struct rl_event){.kind = RL_EV_WAKE, .front = true}); /* it asks when its time has come: now */
 }
 
 int rl_operate(redlock_client *c, redlock_lock *lock, struct rl_event *event)
@@ -518,7 +516,7 @@ static __attribute__((noinline)) void take_entered(redlock_client *c, redlock_lo
 	rl_operate(c, lock, event);
 	bool ours = event->seq == lock->core.claim_seq && event->node == lock->core.gate;
 	if (event->vote.code == REDLOCK_VOTE_YES && ours && rl_vote_tells(&event->vote, RL_FIELD_OFFER))
-		rl_heir_keep(lock, event->vote.offer, c->loop.now_ns);
+		rl_seen_keep_heir(lock, event->vote.offer, c->loop.now_ns);
 }
 
 void rl_operate_answer(redlock_client *c, struct rl_node *node, const struct rl_answer *answer)
@@ -563,7 +561,7 @@ static void take_over(redlock_client *c, redlock_lock *lock, const struct rl_hea
 	rl_operate(c, lock, event);
 	bool ours = rl_slice_same(heard->token, rl_handle_token(lock));
 	if (ours && heard->offer.size > 0)
-		rl_heir_keep(lock, heard->offer, c->loop.now_ns);
+		rl_seen_keep_heir(lock, heard->offer, c->loop.now_ns);
 }
 
 /* A turn that nobody needs any more is the next one's, if the handle is there to say so; else it passes by

@@ -3,6 +3,9 @@
  * Places in the queues of nodes, as servers know them: "<client>.<number>", 16 hex digits that are drawn once
  * for each client, and a number that stands for one acquire call of one handle. Messages for the client come
  * on the channel "redlock:wake:<client>", and say the number.
+ *
+ * The handles of one client that want one name stand in a line, and only the first one has a place at the
+ * nodes. They pass the lock on among themselves: "lock cohorting", Dice, Marathe, Shavit, 2012.
  */
 #ifndef RL_PLACES_H
 #define RL_PLACES_H
@@ -61,14 +64,6 @@ void rl_places_line_up(struct rl_places *places, redlock_lock *lock, bool waits,
 const redlock_lock *rl_places_first(const struct rl_places *places, const redlock_lock *lock,
                                     unsigned *ret_before, unsigned *ret_count);
 
-/* The handle that has become the first for its name by that. NULL: none. */
-static inline redlock_lock *rl_places_next(struct rl_places *places)
-{
-	redlock_lock *next = places->next;
-	places->next = NULL;
-	return next;
-}
-
 /* The nodes that would be heard by this handle, a bit for each. */
 uint32_t rl_places_heard(const struct rl_places *places, const redlock_lock *lock);
 
@@ -76,8 +71,8 @@ uint32_t rl_places_heard(const struct rl_places *places, const redlock_lock *loc
 struct rl_slice rl_places_name(const struct rl_places *places, const redlock_lock *lock, unsigned call,
                                char text[RL_PLACES_TEXT]);
 
-/* A token begins with its client's digits, if that has any by now: so it is known again. `digits`: at least
- * as many as a client has. */
+/* A token begins with the digits of its client, which recognises it by them, once the client has a channel.
+ * `digits`: at least as many as a client has. */
 void rl_places_mark(const struct rl_places *places, char *digits);
 bool rl_places_marks(const struct rl_places *places, const char *digits);
 
@@ -86,5 +81,15 @@ redlock_lock *rl_places_waits_for(const struct rl_places *places, struct rl_slic
 
 /* The handle that has this number, and of which call. NULL: no handle any more. */
 redlock_lock *rl_places_find(const struct rl_registry *handles, uint32_t number, uint16_t *ret_call);
+
+/* ---- passing on ---- */
+
+/* The handle that gets the lock when this one releases it (core/hold.h). NULL: the servers have it back. */
+redlock_lock *rl_places_heir(const struct rl_places *places, const redlock_lock *lock, uint64_t now_ns);
+
+/* Exchanges all that belongs to the claim of the one and to the attempt of the other: the core's state, votes
+ * and token, and the slot, by which late answers and messages find them. The callers' settings and operations
+ * stay. */
+void rl_places_exchange(struct rl_registry *handles, redlock_lock *lock, redlock_lock *next);
 
 #endif

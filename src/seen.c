@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/* The facts that are known of a lock that a handle waits for. */
 #include "seen.h"
 
 #include <stdlib.h>
@@ -54,4 +53,24 @@ void rl_seen_learn(redlock_lock *lock, const struct rl_event *e, uint64_t now_ns
 	}
 	rl_seen_forget(lock);
 	lock->seen = seen;
+}
+
+/* ---- the heir ---- */
+
+void rl_seen_keep_heir(redlock_lock *lock, struct rl_slice offer, uint64_t now_ns)
+{
+	rl_seen_forget_heir(lock);
+	struct rl_heir *heir = offer.size > 0 ? malloc(sizeof *heir + offer.size) : NULL;
+	if (heir == NULL)
+		return;
+	heir->told_ns = now_ns;
+	heir->size = offer.size;
+	memcpy(heir->offer, offer.bytes, offer.size);
+	lock->heir = heir;
+}
+
+void rl_seen_forget_heir(redlock_lock *lock)
+{
+	free(lock->heir);
+	lock->heir = NULL;
 }

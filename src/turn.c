@@ -99,7 +99,7 @@ void rl_turn_settle_or_defer(redlock_client *c)
 		arm(c);
 }
 
-/* Each for a handle that waits, or did. */
+/* News for a handle that waits, or did; or of where a master is. */
 static void listen(redlock_client *c, const struct rl_ready *ready)
 {
 	unsigned index = RL_WATCH_NODE(ready->id);
@@ -107,6 +107,11 @@ static void listen(redlock_client *c, const struct rl_ready *ready)
 	if (index >= c->nodes.count)
 		return;
 	struct rl_node *node = &c->nodes.list[index];
+	if (ready->id % RL_WATCH_LINKS >= RL_WATCH_SENTINELS) {
+		rl_sentinels_ready(node->sentinels, ready->id, ready->events, c->loop.now_ns);
+		collect(c, node);
+		return;
+	}
 	rl_node_listener_ready(node, ready->id, ready->events, c->loop.now_ns);
 	while (rl_node_hear(node, &heard, c->loop.now_ns))
 		rl_operate_hear(c, &heard, index);
@@ -171,7 +176,7 @@ static void turn(redlock_client *c, const struct rl_ready *ready, int count)
 	c->loop.looked_ns = c->loop.now_ns;
 	rl_operate_catch_up(c);
 	for (int i = 0; i < count; i++) {
-		uint32_t number = ready[i].id % RL_WATCH_LINKS; /* listeners' are above those of all nodes */
+		uint32_t number = ready[i].id % RL_WATCH_LINKS; /* the other links' are above those of all nodes */
 		if (number >= c->nodes.count) {
 			listen(c, &ready[i]);
 			continue;

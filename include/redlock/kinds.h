@@ -78,8 +78,7 @@ REDLOCK_API REDLOCK_MUST_CHECK int redlock_lock_obstacle(const redlock_lock *loc
  * and wakes a waiter; redlock_extend() and redlock_query() ask the slot of the option `slot`;
  * redlock_acquire() is STATE, as the slot that the value had before would not be known.
  *
- * Needs the right to run scripts. Excludes REDLOCK_SHARED, `fence`, `compat`, and REDLOCK_GUARD_REQUIRE of
- * the client (INVAL). A guarded node set refuses slots (UNCHECKED).
+ * Needs the right to run scripts. Excludes REDLOCK_SHARED, `fence` and `compat` (INVAL).
  */
 
 /* Which slot is held, from 0 to slots - 1. Any thread. Errors: INVAL, STATE (no slot is held, or the lock has
@@ -170,7 +169,6 @@ REDLOCK_API REDLOCK_MUST_CHECK int redlock_start_downgrade(redlock_lock *lock);
 	X(SLOTS, FENCE, "each slot would have numbers of its own")                                               \
 	X(SLOTS, NAMES, "a lock has either slots or several names")                                              \
 	X(SLOTS, COMPAT, "clients of the old protocol know no slots")                                            \
-	X(SLOTS, GUARD, "slots do not look at the record of the node set")                                       \
 	X(TOKEN, NAMES, "several names have a fresh token")                                                      \
 	X(FENCE, TOKEN, "the same value twice would have two numbers")                                           \
 	X(COMPAT, FENCE, "a time is no fencing token")                                                           \

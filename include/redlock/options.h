@@ -32,7 +32,8 @@ extern "C" {
 /*
  * The value of a macro or enum of these headers by its name without the prefix: "MAX_NODES", "FOREVER",
  * "VERSION_MINOR", "E_BUSY" (a negative one as an int64_t), "VOTE_TIMEOUT", "EVENT_LOST", "OP_ACQUIRE",
- * "GUARD_AUTO", "SHARED"; and the size of a struct in this library: "sizeof redlock_options". For languages
+ * "GUARD_AUTO", "SHARED"; and the size of a struct in this library: "sizeof redlock_options"; and where
+ * the fields are that such a language has to read or write itself: "offset redlock_event.user". For languages
  * that do not read C headers, and for programs that check when they start that the library is not older than
  * the header that they were built with. redlock_constant() returns 0 for an unknown name;
  * redlock_constant_find() tells it from 0. Any thread. Errors of the latter: INVAL (unknown, or NULL).
@@ -50,7 +51,8 @@ enum redlock_guard { REDLOCK_GUARD_OFF = 0, REDLOCK_GUARD_AUTO = 1, REDLOCK_GUAR
 
 struct redlock_options {
 	size_t size;
-	const char *const *urls;  /* redis:// valkey:// rediss:// valkeys:// (both TLS) unix://, see the manual */
+	const char *const *urls;  /* redis:// valkey:// rediss:// valkeys:// (both TLS) unix:// redis+sentinel://,
+	                             see the manual */
 	size_t url_count;         /* 1 to REDLOCK_MAX_NODES; use an odd number */
 	const char *user;         /* for nodes whose URL names none; NULL: the default user */
 	const char *password;     /* for nodes whose URL has none; NULL: none */

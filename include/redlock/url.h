@@ -15,15 +15,18 @@ extern "C" {
 /* The parts of a node's URL, without its secrets. */
 struct redlock_url {
 	size_t size;        /* the caller's: sizeof(struct redlock_url) */
-	const char *scheme; /* "redis", "rediss" or "unix": valkey:// means redis://. A constant, never freed */
-	int tls;            /* 1: rediss:// or valkeys:// */
-	char host[256];     /* name or address, IPv6 without brackets; "" of a Unix socket */
-	unsigned port;      /* 0 of a Unix socket */
+	const char *scheme; /* "redis", "rediss", "unix", "redis+sentinel" or "rediss+sentinel": valkey means
+	                       redis. A constant, never freed */
+	int tls;            /* 1: rediss, as above */
+	char host[256];     /* name or address, IPv6 without brackets; "" of a Unix socket; of +sentinel the
+	                       Sentinels,	 each with its port, and commas between them */
+	unsigned port;      /* 0 of a Unix socket, and of +sentinel */
 	char path[256];     /* of a Unix socket, else "". Decoded; a longer path is cut, and cannot be used */
 	unsigned database;
 	int has_user;
 	int has_password;
 	char address[320]; /* as messages and redlock_node_status() show it: without user and password */
+	char master[64];   /* the name that the Sentinels of +sentinel know the master by; else "" */
 };
 
 /*

@@ -10,12 +10,25 @@
 
 static const char blanks[] = " \t\r\n";
 
+/* Where the first element of the list ends. The Sentinels of one node have commas between them, too. */
+static const char *end_of_first(const char *list)
+{
+	static const char mark[] = "+sentinel://";
+	const char *end = list + strcspn(list, ",");
+	const char *hosts = strstr(list, mark);
+	if (hosts == NULL || hosts > end)
+		return end;
+	hosts += sizeof mark - 1;
+	hosts += strcspn(hosts, "/");
+	return hosts + strcspn(hosts, ",");
+}
+
 bool rl_url_list_next(const char **list, char **ret_url)
 {
 	const char *from = *list;
 	if (from == NULL)
 		return false;
-	const char *end = from + strcspn(from, ",");
+	const char *end = end_of_first(from);
 	*list = *end ? end + 1 : NULL;
 	from += strspn(from, blanks);
 	while (end > from && strchr(blanks, end[-1]) != NULL)

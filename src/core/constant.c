@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The macros and enums of the public header, and the sizes of its structs, by their names: for languages that
  * do not read C headers. */
+#include <stddef.h>
 #include <string.h>
 
 #include <redlock/ask.h>
@@ -13,6 +14,7 @@ static const struct {
 } constants[] = {
 #define CONSTANT(name) {#name, (uint64_t)REDLOCK_##name},
 #define SIZE(name) {"sizeof redlock_" #name, sizeof(struct redlock_##name)},
+#define OFFSET(name, field) {"offset redlock_" #name "." #field, offsetof(struct redlock_##name, field)},
 #define ERROR(name, value, text) {"E_" #name, (uint64_t)(value)},
 #define VOTE(name, value, kind, text) {"VOTE_" #name, (value)},
     /* clang-format off */
@@ -34,6 +36,9 @@ static const struct {
     SIZE(options) SIZE(lock_options) SIZE(event) SIZE(vote) SIZE(terms) SIZE(finding) SIZE(wait) SIZE(name)
     SIZE(node_status) SIZE(guard_status) SIZE(setting) SIZE(url) SIZE(question) SIZE(reply)
     SIZE(stats) SIZE(node_stats) SIZE(histogram)
+    OFFSET(lock_options, token) OFFSET(lock_options, token_len) OFFSET(lock_options, user)
+    OFFSET(event, kind) OFFSET(event, operation) OFFSET(event, result) OFFSET(event, user)
+    OFFSET(vote, code) OFFSET(vote, rtt_ns) OFFSET(name, bytes) OFFSET(name, len)
     CONSTANT(HISTOGRAM_BUCKETS) CONSTANT(STATS_RESULTS) CONSTANT(STATS_VOTES) CONSTANT(STATS_LOSSES)
     CONSTANT(LOSS_EXPIRED) CONSTANT(LOSS_GONE) CONSTANT(LOSS_LEAP) CONSTANT(LOSS_COUNT)
     /* clang-format on */

@@ -4,7 +4,7 @@
  *
  * A lock may be passed on, from a handle that releases it to another one of the same client that waits for
  * it. The servers are not asked: the claim, its token, its keys and what is left of its validity stay.
- * The shell exchanges the two handles' states (cohort.h), and both take the event PASS: the one that holds
+ * The shell exchanges the two handles' states (places.h), and both take the event PASS: the one that holds
  * has a new caller, who has acquired it; the one that waited has the caller who has released, and gives back
  * what it has asked for. So what is still out for the claim, a renewal or a late vote, stays with the claim.
  * Only for a short time after the nodes have granted the claim, and so many times: then the waiters of other

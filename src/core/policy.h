@@ -31,7 +31,6 @@ struct rl_policy {
 	bool polls;                    /* a waiter that hears nothing keeps a place by asking */
 	bool numbers;                  /* a claim asks for a fencing number; its votes carry one */
 	bool draws;                    /* it gets a number, at once or by an upgrade: in guarded sets only */
-	bool unguarded;                /* its scripts do not look at the record of a guarded set */
 	bool decimal;                  /* a fresh token is a number, for clients that read it as one */
 	bool renews_early;             /* after a grant, repairs what others may have written over it (setnx) */
 	bool shares;                   /* others may hold it too; a split vote is then a refusal */

@@ -78,10 +78,11 @@ static bool opened_too_late(struct rl_node *n, uint64_t now_ns)
 	a->late = false;
 	if (!relied || !rl_record_is_aged(n, now_ns))
 		return false;
-	a->late = n->link.dial.lookup != NULL ? late : !late;
-	if (n->link.dial.lookup == NULL && late)
+	bool looks_up = rl_dial_looks_up(&n->link.dial);
+	a->late = looks_up ? late : !late;
+	if (!looks_up && late)
 		rl_link_fail(&n->link, REDLOCK_VOTE_DOWN, "it takes too long to find and to reach it");
-	else if (n->link.dial.lookup == NULL)
+	else if (!looks_up)
 		a->leaves = true, a->holds = false;
 	return true;
 }

@@ -54,7 +54,7 @@ void rl_dial_open(struct rl_dial *d, const struct rl_endpoint *endpoint, struct 
 		d->known.count = rl_resolve_path(endpoint->host, only) == 0;
 		if (d->known.count == 0)
 			fail(d, REDLOCK_VOTE_NAME, "the path is too long for a Unix socket");
-	} else if (rl_resolve_literal(endpoint->host, endpoint->port, only)) {
+	} else if (endpoint->master == NULL && rl_resolve_literal(endpoint->host, endpoint->port, only)) {
 		d->known.count = 1;
 	} else {
 		d->by_name = true;
@@ -140,7 +140,7 @@ static enum rl_dial_news race(struct rl_dial *d, uint64_t now_ns)
 			d->next_ns = rl_time_add(now_ns, NEXT_ADDRESS_NS);
 		return RL_DIAL_NOTHING;
 	}
-	return runs(d) || d->lookup != NULL ? RL_DIAL_NOTHING : RL_DIAL_FAILED;
+	return runs(d) || rl_dial_looks_up(d) ? RL_DIAL_NOTHING : RL_DIAL_FAILED;
 }
 
 static enum rl_dial_news attempt_ready(struct rl_dial *d, unsigned i, uint64_t now_ns)
@@ -175,10 +175,13 @@ int rl_dial_take(struct rl_dial *d, uint32_t *ret_watch_id)
 
 static void look_up(struct rl_dial *d, uint64_t now_ns)
 {
+	d->asked_ns = now_ns;
+	d->seeks = d->endpoint->master != NULL;
+	if (d->seeks)
+		return;
 	d->lookup_watch_id = new_watch_id(d);
 	int error =
 	    rl_lookup_start(d->endpoint->host, d->endpoint->port, d->poller, d->lookup_watch_id, &d->lookup);
-	d->asked_ns = now_ns;
 	if (error == 0)
 		return;
 	d->lookup = NULL;
@@ -193,24 +196,22 @@ static bool is_fresh(const struct rl_dial *d, uint64_t now_ns)
 
 /* The last answer of a name server that cannot be asked still counts. If the name server says that the name
  * does not exist, the last answer is dropped. */
-static enum rl_dial_news lookup_ended(struct rl_dial *d, uint64_t now_ns)
+enum rl_dial_news rl_dial_found(struct rl_dial *d, const struct rl_lookup_result *r, uint64_t asked_ns,
+                                uint64_t now_ns)
 {
-	struct rl_lookup_result r;
-	if (!rl_lookup_take(d->lookup, d->poller, &r))
-		return RL_DIAL_NOTHING;
-	d->lookup = NULL;
+	d->seeks = false;
 	d->looked_ns = now_ns;
-	bool found = r.addresses.count > 0;
-	d->told_ns = found ? d->asked_ns : d->told_ns;
-	bool other = (found || r.certain) && !same_addresses(&d->known, &r.addresses);
+	bool found = r->addresses.count > 0;
+	d->told_ns = found ? asked_ns : d->told_ns;
+	bool other = (found || r->certain) && !same_addresses(&d->known, &r->addresses);
 	if (!found)
-		fail(d, REDLOCK_VOTE_NAME, r.why);
+		fail(d, REDLOCK_VOTE_NAME, r->why);
 	if (d->state == RL_DIAL_RACING && (other || d->begun == 0)) {
 		rl_dial_end(d);
 		d->state = RL_DIAL_RACING;
 	}
 	if (other || (found && d->begun == 0)) /* attempts go by number: not in another order under them */
-		d->known = r.addresses;
+		d->known = r->addresses;
 	switch (d->state) {
 	case RL_DIAL_IDLE:
 		return d->known.count > 0 ? RL_DIAL_FOUND : RL_DIAL_FAILED;
@@ -222,9 +223,18 @@ static enum rl_dial_news lookup_ended(struct rl_dial *d, uint64_t now_ns)
 	return RL_DIAL_NOTHING;
 }
 
+static enum rl_dial_news lookup_ended(struct rl_dial *d, uint64_t now_ns)
+{
+	struct rl_lookup_result r;
+	if (!rl_lookup_take(d->lookup, d->poller, &r))
+		return RL_DIAL_NOTHING;
+	d->lookup = NULL;
+	return rl_dial_found(d, &r, d->asked_ns, now_ns);
+}
+
 void rl_dial_doubt(struct rl_dial *d, uint64_t now_ns)
 {
-	if (d->by_name && d->lookup == NULL && !is_fresh(d, now_ns))
+	if (d->by_name && !rl_dial_looks_up(d) && !is_fresh(d, now_ns))
 		look_up(d, now_ns);
 }
 
@@ -232,7 +242,7 @@ void rl_dial_doubt(struct rl_dial *d, uint64_t now_ns)
 
 bool rl_dial_may_begin(const struct rl_dial *d)
 {
-	return d->known.count > 0 || (d->by_name && d->lookup == NULL);
+	return d->known.count > 0 || (d->by_name && !rl_dial_looks_up(d));
 }
 
 enum rl_dial_news rl_dial_begin(struct rl_dial *d, uint64_t now_ns)
@@ -240,10 +250,10 @@ enum rl_dial_news rl_dial_begin(struct rl_dial *d, uint64_t now_ns)
 	rl_dial_end(d);
 	d->state = RL_DIAL_RACING;
 	d->failure = REDLOCK_VOTE_PENDING;
-	if (d->by_name && d->lookup == NULL && (d->known.count == 0 || !is_fresh(d, now_ns)))
+	if (d->by_name && !rl_dial_looks_up(d) && (d->known.count == 0 || !is_fresh(d, now_ns)))
 		look_up(d, now_ns);
 	uint64_t patience = d->known.count > 0 ? rl_time_add(d->asked_ns, NEXT_ADDRESS_NS) : UINT64_MAX;
-	if (d->lookup == NULL || now_ns >= patience)
+	if (!rl_dial_looks_up(d) || now_ns >= patience)
 		return race(d, now_ns);
 	d->next_ns = patience;
 	return RL_DIAL_NOTHING;
@@ -273,8 +283,8 @@ enum rl_dial_news rl_dial_tick(struct rl_dial *d, uint64_t now_ns)
 
 void rl_dial_time_out(struct rl_dial *d)
 {
-	if (d->lookup != NULL && d->begun == 0)
-		fail(d, REDLOCK_VOTE_NAME, "the name server does not answer");
+	if (rl_dial_looks_up(d) && d->begun == 0)
+		fail(d, REDLOCK_VOTE_NAME, d->seeks ? "no Sentinel answers" : "the name server does not answer");
 	else
 		fail(d, REDLOCK_VOTE_DOWN, "connecting timed out");
 }

@@ -8,6 +8,8 @@
  * that the server is still the right one. While the name server is silent, its last answer is tried after 250
  * ms; when it fails, at once. Only when it says that there is no such name, nothing is tried.
  *
+ * The address of a Sentinel's master comes from its Sentinels (sentinels.h), under the same rules.
+ *
  * Nothing here blocks. Its descriptors have ids of their own in the poller, so that a late report about a
  * closed descriptor is ignored.
  */
@@ -20,10 +22,11 @@
 #include "os/poller.h"
 #include "os/resolve.h"
 
-/* Ids in the poller: the link's number, and above it a serial number. A node has room for two links: its own
- * number and that with RL_WATCH_NODES added. */
+/* Ids in the poller: the link's number, and above it a serial number. A node has its own number, the next
+ * one of its listener, which is RL_WATCH_NODES above that, and the one of all links to its Sentinels. */
 #define RL_WATCH_NODES 32u
-#define RL_WATCH_LINKS (2 * RL_WATCH_NODES)
+#define RL_WATCH_SENTINELS (2 * RL_WATCH_NODES)
+#define RL_WATCH_LINKS (4 * RL_WATCH_NODES)
 _Static_assert(REDLOCK_MAX_NODES < RL_WATCH_NODES, "every node has a number");
 #define RL_WATCH_NODE(watch_id) ((watch_id) % RL_WATCH_NODES)
 
@@ -50,6 +53,7 @@ struct rl_dial {
 	bool by_name;              /* else the address is known for ever */
 	struct rl_addresses known; /* as far as is known */
 	struct rl_lookup *lookup;  /* NULL: none runs */
+	bool seeks;                /* the node is a Sentinel's: its owner is to ask, and calls rl_dial_found() */
 	uint32_t lookup_watch_id;
 	uint64_t asked_ns;  /* when the lookup began */
 	uint64_t told_ns;   /* when the last one began that told an address */
@@ -99,6 +103,16 @@ void rl_dial_time_out(struct rl_dial *dial);
 
 /* The server that was reached may not be the right one any more: look its name up again. */
 void rl_dial_doubt(struct rl_dial *dial, uint64_t now_ns);
+
+/* Whether an address is being looked up. */
+static inline bool rl_dial_looks_up(const struct rl_dial *d)
+{
+	return d->lookup != NULL || d->seeks;
+}
+
+/* The answer to a lookup that began at `asked_ns`, where the owner looks up. */
+enum rl_dial_news rl_dial_found(struct rl_dial *dial, const struct rl_lookup_result *result,
+                                uint64_t asked_ns, uint64_t now_ns);
 
 /* Whether both are known to be one address, before anybody connects. */
 bool rl_dial_same(const struct rl_dial *a, const struct rl_dial *b);

@@ -18,16 +18,19 @@ static const struct opening openings[] = {
     [RL_SETUP_AUTH] = {{NULL}, RL_REPLY_STATUS, true}, /* auth.c has the words */
     [RL_SETUP_SELECT] = {{"SELECT"}, RL_REPLY_STATUS, true},
     [RL_SETUP_ID] = {{"CLIENT", "ID"}, RL_REPLY_INTEGER, false},
+    [RL_SETUP_ROLE] = {{"ROLE"}, RL_REPLY_ARRAY, true},
     [RL_SETUP_INFO] = {{"INFO", "server"}, RL_REPLY_STRING, false},
     /* which commands of its own it has for what the scripts do; INFO has said whose answer that is */
     [RL_SETUP_PROBE] = {{"COMMAND", "INFO", "delex", "delifeq"}, RL_REPLY_ARRAY, false},
     [RL_SETUP_KILL] = {{"CLIENT", "KILL", "ID"}, RL_REPLY_INTEGER, false},
     [RL_SETUP_MEET] = {{NULL}, RL_REPLY_ARRAY, false}, /* record.c has the words */
     [RL_SETUP_SUBSCRIBE] = {{"SUBSCRIBE"}, RL_REPLY_ARRAY, true},
+    [RL_SETUP_UNSUBSCRIBE] = {{"UNSUBSCRIBE"}, RL_REPLY_ARRAY, false},
+    [RL_SETUP_MASTER] = {{"SENTINEL", "get-master-addr-by-name"}, RL_REPLY_ARRAY, false},
 };
 
 /* `argument` is its last word, NULL: it has none. */
-static bool push(struct rl_link *l, enum rl_setup setup, const char *argument)
+static bool push_to(struct rl_outbox *outbox, enum rl_setup setup, const char *argument)
 {
 	struct rl_slice words[5];
 	struct rl_buffer command = {0};
@@ -38,9 +41,14 @@ static bool push(struct rl_link *l, enum rl_setup setup, const char *argument)
 		words[count++] = rl_slice_of(argument);
 	struct rl_entry entry = {.setup = (uint8_t)setup};
 	bool ok = rl_command_write(&command, words, count) &&
-	          rl_outbox_push(&l->setup, &entry, (struct rl_slice){command.bytes, command.size});
+	          rl_outbox_push(outbox, &entry, (struct rl_slice){command.bytes, command.size});
 	rl_buffer_free(&command);
 	return ok;
+}
+
+static bool push(struct rl_link *l, enum rl_setup setup, const char *argument)
+{
+	return push_to(&l->setup, setup, argument);
 }
 
 static bool push_auth(struct rl_link *l)
@@ -60,6 +68,14 @@ static bool push_select(struct rl_link *l)
 	return push(l, RL_SETUP_SELECT, number);
 }
 
+static bool push_role(struct rl_link *l)
+{
+	if (l->endpoint.master == NULL)
+		return true;
+	l->gate++;
+	return push(l, RL_SETUP_ROLE, NULL);
+}
+
 static void forget(struct rl_link *l)
 {
 	rl_outbox_clear(&l->setup);
@@ -71,8 +87,8 @@ bool rl_handshake_begin(struct rl_link *l, bool waits)
 {
 	forget(l);
 	l->gate = waits; /* INFO */
-	return push_auth(l) && push_select(l) && push(l, RL_SETUP_ID, NULL) && push(l, RL_SETUP_INFO, NULL) &&
-	       push(l, RL_SETUP_PROBE, NULL);
+	return push_auth(l) && push_select(l) && push(l, RL_SETUP_ID, NULL) && push_role(l) &&
+	       push(l, RL_SETUP_INFO, NULL) && push(l, RL_SETUP_PROBE, NULL);
 }
 
 bool rl_handshake_listen(struct rl_link *l, const char *channel)
@@ -87,6 +103,21 @@ bool rl_handshake_log_in(struct rl_link *l)
 	forget(l);
 	l->gate = 0;
 	return push_auth(l) && push_select(l);
+}
+
+static const char switches[] = "+switch-master";
+
+bool rl_handshake_resolve(struct rl_link *l, const char *master)
+{
+	forget(l);
+	l->gate = 0;
+	return push_auth(l) && push(l, RL_SETUP_MASTER, master) && push(l, RL_SETUP_SUBSCRIBE, switches);
+}
+
+bool rl_handshake_resolve_again(struct rl_link *l, const char *master)
+{
+	return push_to(&l->outbox, RL_SETUP_UNSUBSCRIBE, switches) &&
+	       push_to(&l->outbox, RL_SETUP_MASTER, master) && push_to(&l->outbox, RL_SETUP_SUBSCRIBE, switches);
 }
 
 bool rl_handshake_kill(struct rl_link *l, int64_t client_id)
@@ -125,6 +156,16 @@ static bool is_sentinel(const struct rl_reply_value *info)
 	return info->type == RL_REPLY_STRING && strstr(info->text, "_mode:sentinel") != NULL;
 }
 
+/* ["master", ...]. A server that does not tell refuses writes if it is a replica. */
+static bool is_master(const struct rl_reply *reply)
+{
+	static const char master[] = "master";
+	const struct rl_reply_value *role = &reply->items[0];
+	return reply->value.type != RL_REPLY_ARRAY ||
+	       (reply->count > 0 && role->type == RL_REPLY_STRING && role->kept == sizeof master - 1 &&
+	        memcmp(role->text, master, role->kept) == 0);
+}
+
 bool rl_handshake_turns_away(const char *text)
 {
 	return strncmp(text, "DENIED", 6) == 0 || strncmp(text, "ERR max number of clients", 25) == 0;
@@ -143,18 +184,25 @@ bool rl_handshake_take(struct rl_link *l, enum rl_setup setup, const struct rl_r
 	const struct rl_reply_value *v = &reply->value;
 	bool error = v->type == RL_REPLY_ERROR;
 	bool needed = openings[setup].needed;
-	if (error && setup == RL_SETUP_SELECT && rl_answer_of_error(v->text) == REDLOCK_VOTE_COMMAND) {
-		rl_link_fail(l, REDLOCK_VOTE_SERVICE,
-		             "one without databases such as a Sentinel: give the address of its master");
+	bool untold = error && setup == RL_SETUP_ROLE;
+	if (setup == RL_SETUP_ROLE && !is_master(reply)) {
+		rl_link_fail(l, REDLOCK_VOTE_READONLY, "a replica, which the Sentinels take for the master");
 		return false;
 	}
-	if (error && (needed || rl_handshake_turns_away(v->text))) {
+	if (error && setup == RL_SETUP_SELECT && rl_answer_of_error(v->text) == REDLOCK_VOTE_COMMAND) {
+		rl_link_fail(l, REDLOCK_VOTE_SERVICE,
+		             "one without databases such as a Sentinel: give the address of its master or "
+		             "redis+sentinel://HOST/NAME");
+		return false;
+	}
+	if (error && ((needed && !untold) || rl_handshake_turns_away(v->text))) {
 		rl_link_fail(l, rl_answer_of_error(v->text), v->text);
 		return false;
 	}
 	if (setup == RL_SETUP_INFO && is_sentinel(v)) {
-		rl_link_fail(l, REDLOCK_VOTE_SERVICE,
-		             "a Sentinel that holds no keys: give the address of its master");
+		rl_link_fail(
+		    l, REDLOCK_VOTE_SERVICE,
+		    "a Sentinel that holds no keys: give the address of its master or redis+sentinel://HOST/NAME");
 		return false;
 	}
 	if (needed)

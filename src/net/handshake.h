@@ -13,6 +13,9 @@
  *     rl_handshake_kill(),
  *     rl_handshake_pass()       after the answer to INFO, if operations wait for it
  *
+ * A master that Sentinels have named must also say that it is one (ROLE), before any operation is sent: the
+ * address may be old. A link to a Sentinel (sentinels.h) opens with AUTH, the question and SUBSCRIBE.
+ *
  * A link that only listens (listener.h) opens with AUTH, INFO, which must tell the same server, and
  * SUBSCRIBE. One for plain questions (src/asker.c) with AUTH and SELECT.
  */
@@ -30,6 +33,11 @@ bool rl_handshake_listen(struct rl_link *link, const char *channel);
 
 /* Queues the opening commands of a link for plain questions: AUTH and SELECT. */
 bool rl_handshake_log_in(struct rl_link *link);
+
+/* Queues the opening commands of a link to a Sentinel: where the master is, and to hear when it changes. And
+ * asks that on an open one, which cannot be asked while it is subscribed. */
+bool rl_handshake_resolve(struct rl_link *link, const char *master);
+bool rl_handshake_resolve_again(struct rl_link *link, const char *master);
 
 /* Some servers tell a client why they close on it, as the answer to whatever it asks first: whether this
  * error is such a one. */

@@ -13,6 +13,7 @@
 #include "net/ledger.h"
 #include "net/link.h"
 #include "net/listener.h"
+#include "net/sentinels.h"
 #include "net/set.h"
 #include "net/talk.h"
 #include "proto/method.h"
@@ -59,9 +60,10 @@ struct rl_node {
 	bool guards;       /* the admission has a say: the set is not known to be plain, or was not */
 	unsigned refusals; /* entries in the outbox that it does not send, but votes on */
 
-	struct rl_listener *listener; /* while somebody waits; else NULL */
-	uint32_t listener_id;         /* the next in the poller: two listeners have none in common */
-	uint64_t deaf_until_ns;       /* the server has refused one: no other is tried before */
+	struct rl_listener *listener;   /* while somebody waits; else NULL */
+	uint32_t listener_id;           /* the next in the poller: two listeners have none in common */
+	struct rl_sentinels *sentinels; /* of a master that they know; else NULL */
+	uint64_t deaf_until_ns;         /* the server has refused one: no other is tried before */
 
 	struct rl_link link; /* the last: it ends with a large buffer */
 };

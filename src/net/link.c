@@ -155,7 +155,9 @@ static void take_news(struct rl_link *l, enum rl_dial_news news, uint64_t now_ns
 		l->watching_write = true;
 		open_stream(l, now_ns);
 	} else if (news == RL_DIAL_MOVED) {
-		rl_link_fail(l, REDLOCK_VOTE_CLOSED, "its name has another address now");
+		rl_link_fail(l, REDLOCK_VOTE_CLOSED,
+		             l->endpoint.master != NULL ? "the Sentinels name another master now"
+		                                        : "its name has another address now");
 	} else if (news == RL_DIAL_FOUND) {
 		l->backoff.retry_at_ns = now_ns;
 	} else if (news == RL_DIAL_FAILED && l->state == RL_LINK_CONNECTING) {
@@ -197,6 +199,12 @@ bool rl_link_begin(struct rl_link *l, uint64_t now_ns)
 void rl_link_dial(struct rl_link *l, uint64_t now_ns)
 {
 	take_news(l, rl_dial_begin(&l->dial, now_ns), now_ns);
+}
+
+void rl_link_found(struct rl_link *l, const struct rl_lookup_result *result, uint64_t asked_ns,
+                   uint64_t now_ns)
+{
+	take_news(l, rl_dial_found(&l->dial, result, asked_ns, now_ns), now_ns);
 }
 
 /* ---- sending ---- */
@@ -322,7 +330,7 @@ const struct rl_entry *rl_link_next(struct rl_link *l, const struct rl_reply **r
 	}
 	const struct rl_outbox *asked = l->setup.count > 0 ? &l->setup : &l->outbox;
 	const struct rl_entry *front = rl_outbox_front(asked);
-	l->resp.nested = l->setup.count > 0 && front->setup == RL_SETUP_PROBE;
+	l->resp.nested = l->setup.count > 0 && (front->setup == RL_SETUP_PROBE || front->setup == RL_SETUP_ROLE);
 	int got = rl_resp_next(&l->resp, ret_reply);
 	if (got == 0)
 		return NULL;

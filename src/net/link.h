@@ -89,6 +89,10 @@ void rl_link_close(struct rl_link *link, bool child);
 bool rl_link_begin(struct rl_link *link, uint64_t now_ns);
 void rl_link_dial(struct rl_link *link, uint64_t now_ns);
 
+/* Takes the address of a Sentinel's master, as an answer to a question of `asked_ns` told it. */
+void rl_link_found(struct rl_link *link, const struct rl_lookup_result *result, uint64_t asked_ns,
+                   uint64_t now_ns);
+
 /* The poller reports that the descriptor watched as `watch_id` is ready for `events`. */
 void rl_link_ready(struct rl_link *link, uint32_t watch_id, uint32_t events, uint64_t now_ns);
 

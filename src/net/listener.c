@@ -84,6 +84,7 @@ void rl_listener_begin(struct rl_listener *l, uint64_t now_ns)
 	if (link->state != RL_LINK_DOWN || waits || !is_known(l->asking))
 		return;
 	link->endpoint = l->asking->endpoint; /* its credentials may be new */
+	link->tls_peer.host = l->asking->tls_peer.host;
 	link->dial.known = (struct rl_addresses){.count = 1, .list = {l->asking->dial.peer}};
 	if (rl_link_begin(link, now_ns)) {
 		if (rl_handshake_listen(link, l->channel))

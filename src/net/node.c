@@ -27,12 +27,17 @@ bool rl_node_open(struct rl_node *n, const struct rl_endpoint *endpoint, struct 
 	memset(n, 0, offsetof(struct rl_node, link));
 	n->id = id;
 	n->listener_id = id + RL_WATCH_NODES;
-	return rl_link_open(&n->link, endpoint, tls, poller, id);
+	if (!rl_link_open(&n->link, endpoint, tls, poller, id))
+		return false;
+	if (n->link.endpoint.master != NULL)
+		n->sentinels = rl_sentinels_new(&n->link, id);
+	return n->link.endpoint.master == NULL || n->sentinels != NULL;
 }
 
 void rl_node_close(struct rl_node *n, bool child)
 {
 	rl_listener_free(n->listener, child);
+	rl_sentinels_free(n->sentinels, child);
 	rl_link_close(&n->link, child);
 	rl_outbox_free(&n->ledger.debts);
 	rl_talk_free(&n->talk);
@@ -54,6 +59,7 @@ void rl_node_connect(struct rl_node *n, uint64_t now_ns)
 		rl_link_dial(&n->link, now_ns);
 	else
 		rl_link_fail_memory(&n->link);
+	rl_sentinels_seek(n->sentinels, now_ns);
 }
 
 /* No byte of a connection that is being made has left: it opens with the new ones. */
@@ -96,8 +102,10 @@ void rl_node_tick(struct rl_node *n, uint64_t now_ns)
 static void settle(struct rl_node *n, const struct rl_entry *entry, enum redlock_vote_code vote,
                    const char *error, uint64_t now_ns)
 {
-	if (vote == REDLOCK_VOTE_READONLY)
+	if (vote == REDLOCK_VOTE_READONLY || vote == REDLOCK_VOTE_REPLICAS) {
 		rl_dial_doubt(&n->link.dial, now_ns);
+		rl_sentinels_seek(n->sentinels, now_ns);
+	}
 	if (error != NULL && vote != REDLOCK_VOTE_NO)
 		rl_link_remember(&n->link, vote, error);
 	rl_ledger_settle(&n->ledger, entry, vote, now_ns);

@@ -11,19 +11,21 @@
 
 /* ---- who the nodes are ---- */
 
-/* As the URL names it: HOST:PORT/DATABASE, or unix:PATH/DATABASE. */
+/* As the URL names it: HOST:PORT/DATABASE, unix:PATH/DATABASE, or sentinel:LIST/NAME/DATABASE. */
 static char *address_of(const struct rl_endpoint *e)
 {
 	bool bare = e->is_unix || strchr(e->host, ':') == NULL; /* no IPv6 */
-	size_t size = strlen(e->host) + 32;
+	size_t size = strlen(e->host) + 32 + RL_URL_MASTER;
 	char *text = malloc(size);
 	if (text == NULL)
 		return NULL;
 	if (e->is_unix)
 		snprintf(text, size, "unix:%s/%u", e->host, e->database);
+	else if (e->master != NULL)
+		snprintf(text, size, "sentinel:%s/%s/%u", e->host, e->master, e->database);
 	else
 		snprintf(text, size, "%s%s%s:%u/%u", bare ? "" : "[", e->host, bare ? "" : "]", e->port, e->database);
-	for (char *at = text; !e->is_unix && *at != '\0'; at++)
+	for (char *at = text; !e->is_unix && e->master == NULL && *at != '\0'; at++)
 		*at = (char)tolower((unsigned char)*at);
 	return text;
 }

@@ -14,25 +14,35 @@
 #include "os/secret.h"
 
 #define DEFAULT_PORT 6379
+#define SENTINEL_PORT 26379
 
 struct scheme {
 	const char *name;
-	bool is_unix;
+	enum { TCP, UNIX, SENTINEL } kind;
 	bool tls;
 };
 
 static const struct scheme schemes[] = {
-    {"redis://", false, false}, {"valkey://", false, false}, {"unix://", true, false},
-    {"rediss://", false, true}, {"valkeys://", false, true},
+    {"redis://", TCP, false},
+    {"rediss://", TCP, true},
+    {"valkey://", TCP, false},
+    {"valkeys://", TCP, true},
+    {"unix://", UNIX, false},
+    {"redis+sentinel://", SENTINEL, false},
+    {"rediss+sentinel://", SENTINEL, true},
+    {"valkey+sentinel://", SENTINEL, false},
+    {"valkeys+sentinel://", SENTINEL, true},
 };
 
-static const char bad_scheme[] = "the scheme must be redis://, rediss://, valkey://, valkeys:// or unix://";
+static const char bad_scheme[] =
+    "the scheme must be redis://, rediss://, valkey://, valkeys://, unix:// or redis+sentinel://";
 static const char bad_user[] = "the user or password is not valid percent-encoding";
 static const char bad_host[] = "the host is missing or not valid";
 static const char bad_port[] = "the port must be a number from 1 to 65535";
 static const char bad_database[] = RL_URL_BAD_DATABASE;
 #define SHOWN(field, name, unit, most, where, bad) " ?" name "=N" unit where
-static const char bad_query[] = "the only parameters of a URL are:" RL_URL_PARAMETER_MAP(SHOWN);
+static const char bad_query[] = "the only parameters of a URL are:" RL_URL_PARAMETER_MAP(
+    SHOWN) " ?sentinel_user=U ?sentinel_password=P" RL_URL_OF_SENTINELS;
 #undef SHOWN
 static const char twice[] = "a parameter of the URL is given twice";
 enum { MAX_PATH = 107 }; /* so much has the address of a Unix socket room for, besides its end */
@@ -43,6 +53,10 @@ static const char bad_brackets[] = "an IPv6 address needs brackets: redis://[::1
 static const char bad_place[] = "only unix:// has ?db=N; with a host, write redis://host:6379/N";
 static const char bad_escape[] = "the path of a Unix socket is not valid percent-encoding";
 static const char bad_path[] = "the path of a Unix socket must begin with / (unix:///run/redis.sock)";
+static const char bad_master[] =
+    "the name of the Sentinels' master is missing or not valid: redis+sentinel://host1,host2:26379/NAME";
+static const char many_sentinels[] = "a node has at most 7 Sentinels, and their list at most 200 bytes";
+static const char bad_sentinel[] = "only redis+sentinel:// has parameters sentinel_...";
 static const char no_memory[] = "out of memory";
 
 static char *copy(struct rl_slice s)
@@ -151,12 +165,11 @@ static bool is_bare_v6(struct rl_slice host)
 	return colons > 1;
 }
 
-/* host, host:port, [v6], [v6]:port */
-static const char *parse_host(struct rl_slice host, struct rl_endpoint *e)
+/* host, host:port, [v6], [v6]:port. `number` is the default port. */
+static const char *parse_host(struct rl_slice host, unsigned number, struct rl_endpoint *e)
 {
 	struct rl_slice port = {NULL, 0};
 	bool has_port;
-	unsigned number = DEFAULT_PORT;
 	if (host.size > 0 && host.bytes[0] == '[') {
 		struct rl_slice behind;
 		host.bytes++;
@@ -197,16 +210,41 @@ struct given {
 };
 #undef GIVEN
 
+/* The parameters with a text. False: it is none of these. */
+static bool parse_text(struct rl_slice name, struct rl_slice value, struct rl_endpoint *e,
+                       const char **ret_bad)
+{
+	bool user = rl_slice_same(name, rl_slice_of("sentinel_user"));
+	char **field = user ? &e->sentinel_user : &e->sentinel_password;
+	if (!user && !rl_slice_same(name, rl_slice_of("sentinel_password")))
+		return false;
+	*ret_bad = *field != NULL ? twice : copy_secret(value, field);
+	return true;
+}
+
+/* Why a parameter must not be after this URL; NULL: it may. `where` is of the map. */
+static const char *misplaced(const struct rl_endpoint *e, bool is_sentinel, const char *where)
+{
+	if (strcmp(where, RL_URL_UNIX) == 0)
+		return e->is_unix ? NULL : bad_place;
+	return strcmp(where, RL_URL_OF_SENTINELS) != 0 || is_sentinel ? NULL : bad_sentinel;
+}
+
 /* Parses one of the pairs after the ?. */
-static const char *parse_parameter(struct rl_slice pair, struct given *given, struct rl_endpoint *e)
+static const char *parse_parameter(struct rl_slice pair, struct given *given, bool is_sentinel,
+                                   struct rl_endpoint *e)
 {
 	struct rl_slice value;
+	const char *wrong;
 	if (!split(&pair, '=', &value))
 		return bad_query;
+	if (parse_text(pair, value, e, &wrong))
+		return is_sentinel ? wrong : bad_sentinel;
 #define TAKE(field, name, unit, most, where, bad)                                                            \
 	if (rl_slice_same(pair, (struct rl_slice){name, sizeof(name) - 1})) {                                    \
-		if (!e->is_unix && sizeof(where) > 1)                                                                \
-			return bad_place;                                                                                \
+		wrong = misplaced(e, is_sentinel, where);                                                            \
+		if (wrong != NULL)                                                                                   \
+			return wrong;                                                                                    \
 		if (given->field)                                                                                    \
 			return twice;                                                                                    \
 		given->field = true;                                                                                 \
@@ -218,7 +256,7 @@ static const char *parse_parameter(struct rl_slice pair, struct given *given, st
 }
 
 /* Takes the parameters off the end of a URL. */
-static const char *parse_parameters(struct rl_slice *url, struct rl_endpoint *e)
+static const char *parse_parameters(struct rl_slice *url, bool is_sentinel, struct rl_endpoint *e)
 {
 	struct rl_slice pair, next;
 	struct given given = {0};
@@ -226,7 +264,7 @@ static const char *parse_parameters(struct rl_slice *url, struct rl_endpoint *e)
 	for (bool more = split(url, '?', &next); more && bad == NULL;) {
 		pair = next;
 		more = split(&pair, '&', &next);
-		bad = parse_parameter(pair, &given, e);
+		bad = parse_parameter(pair, &given, is_sentinel, e);
 	}
 	return bad;
 }
@@ -241,7 +279,58 @@ static const char *parse_tcp(struct rl_slice rest, struct rl_endpoint *e)
 		return bad_slash;
 	if (has_database && !parse_number(database, RL_URL_MAX_DATABASE, &e->database))
 		return bad_database;
-	return parse_host(rest, e);
+	return parse_host(rest, DEFAULT_PORT, e);
+}
+
+/* Appends "host:port" or "[v6]:port" to the list. */
+static const char *add_sentinel(struct rl_slice text, char list[RL_URL_HOSTS + 1])
+{
+	struct rl_endpoint one = {0};
+	size_t used = strlen(list), room = RL_URL_HOSTS + 1 - used;
+	const char *bad = parse_host(text, SENTINEL_PORT, &one);
+	bool v6 = bad == NULL && strchr(one.host, ':') != NULL;
+	int size = bad != NULL ? 0
+	                       : snprintf(list + used, room, v6 ? "%s[%s]:%u" : "%s%s:%u", used > 0 ? "," : "",
+	                                  one.host, one.port);
+	rl_url_free(&one);
+	return bad == NULL && (size_t)size >= room ? many_sentinels : bad;
+}
+
+static const char *parse_master(struct rl_slice name, struct rl_endpoint *e)
+{
+	for (size_t i = 0; i < name.size; i++)
+		if (!isalnum((unsigned char)name.bytes[i]) && strchr(".-_", name.bytes[i]) == NULL)
+			return bad_master;
+	if (name.size == 0 || name.size > RL_URL_MASTER)
+		return bad_master;
+	e->master = copy(name);
+	return e->master != NULL ? NULL : no_memory;
+}
+
+/* host[:port],host[:port].../NAME[/db] */
+static const char *parse_sentinels(struct rl_slice rest, struct rl_endpoint *e)
+{
+	char list[RL_URL_HOSTS + 1] = "";
+	struct rl_slice name, database = {NULL, 0}, host, next;
+	unsigned count = 0;
+	if (!split(&rest, '/', &name))
+		return bad_master;
+	if (memchr(name.bytes, '@', name.size) != NULL)
+		return bad_slash;
+	bool has_database = split(&name, '/', &database);
+	const char *bad = parse_master(name, e);
+	if (bad == NULL && has_database && !parse_number(database, RL_URL_MAX_DATABASE, &e->database))
+		bad = bad_database;
+	next = rest;
+	for (bool more = true; more && bad == NULL; count++) {
+		host = next;
+		more = split(&host, ',', &next);
+		bad = count < RL_URL_SENTINELS ? add_sentinel(host, list) : many_sentinels;
+	}
+	if (bad != NULL)
+		return bad;
+	e->host = copy(rl_slice_of(list));
+	return e->host != NULL ? NULL : no_memory;
 }
 
 static const char *parse_unix(struct rl_slice path, struct rl_endpoint *e)
@@ -259,13 +348,15 @@ static const char *parse_unix(struct rl_slice path, struct rl_endpoint *e)
 static const char *describe(struct rl_endpoint *e)
 {
 	bool v6 = strchr(e->host, ':') != NULL;
-	size_t size = strlen(e->host) + 64;
+	size_t size = strlen(e->host) + 64 + RL_URL_MASTER;
 	char *text = malloc(size);
 	if (text == NULL)
 		return no_memory;
 	int used = e->is_unix ? snprintf(text, size, "unix://%s", e->host)
-	                      : snprintf(text, size, v6 ? "redis%s://[%s]:%u" : "redis%s://%s:%u",
-	                                 e->tls ? "s" : "", e->host, e->port);
+	           : e->master != NULL
+	               ? snprintf(text, size, "redis%s+sentinel://%s/%s", e->tls ? "s" : "", e->host, e->master)
+	               : snprintf(text, size, v6 ? "redis%s://[%s]:%u" : "redis%s://%s:%u", e->tls ? "s" : "",
+	                          e->host, e->port);
 	if (e->database > 0)
 		snprintf(text + used, size - (size_t)used, e->is_unix ? "?db=%u" : "/%u", e->database);
 	e->address = text;
@@ -286,7 +377,8 @@ static bool is_host(const char *text)
 	static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-.";
 	struct rl_endpoint e = {0};
 	bool is_name = text[strspn(text, letters)] == '\0';
-	bool found = (is_name || strchr(text, ':') != NULL) && parse_host(rl_slice_of(text), &e) == NULL;
+	bool found =
+	    (is_name || strchr(text, ':') != NULL) && parse_host(rl_slice_of(text), DEFAULT_PORT, &e) == NULL;
 	rl_url_free(&e);
 	return found;
 }
@@ -302,7 +394,7 @@ static const char *parse(const char *url, struct rl_endpoint *e)
 		return bad_scheme;
 	if (are_several(url))
 		return bad_blank;
-	e->is_unix = scheme->is_unix;
+	e->is_unix = scheme->kind == UNIX;
 	e->tls = scheme->tls;
 	const char *begin = url + strlen(scheme->name);
 	struct rl_slice rest = {begin, strlen(begin)};
@@ -317,9 +409,11 @@ static const char *parse(const char *url, struct rl_endpoint *e)
 		rest = (struct rl_slice){begin + i + 1, rest.size - i - 1};
 		break;
 	}
-	const char *bad = parse_parameters(&rest, e);
+	const char *bad = parse_parameters(&rest, scheme->kind == SENTINEL, e);
 	if (bad == NULL)
-		bad = e->is_unix ? parse_unix(rest, e) : parse_tcp(rest, e);
+		bad = scheme->kind == UNIX       ? parse_unix(rest, e)
+		      : scheme->kind == SENTINEL ? parse_sentinels(rest, e)
+		                                 : parse_tcp(rest, e);
 	return bad != NULL ? bad : describe(e);
 }
 
@@ -340,15 +434,23 @@ int rl_url_parse(const char *url, struct rl_endpoint *ret, char *why, size_t why
 	return bad == no_memory ? REDLOCK_E_NOMEM : REDLOCK_E_URL;
 }
 
+/* A copy of `text`, unless that is NULL. False: out of memory. */
+static bool copy_some(const char *text, bool secret, char **ret)
+{
+	*ret = text == NULL ? NULL : secret ? rl_secret_copy(text, strlen(text)) : copy(rl_slice_of(text));
+	return text == NULL || *ret != NULL;
+}
+
 bool rl_url_copy(const struct rl_endpoint *e, struct rl_endpoint *ret)
 {
 	*ret = *e;
-	ret->host = copy(rl_slice_of(e->host));
-	ret->address = copy(rl_slice_of(e->address));
-	ret->user = e->user != NULL ? rl_secret_copy(e->user, strlen(e->user)) : NULL;
-	ret->password = e->password != NULL ? rl_secret_copy(e->password, strlen(e->password)) : NULL;
-	bool ok = ret->host != NULL && ret->address != NULL && (e->user == NULL || ret->user != NULL) &&
-	          (e->password == NULL || ret->password != NULL);
+	bool ok = copy_some(e->host, false, &ret->host);
+	ok = copy_some(e->address, false, &ret->address) && ok;
+	ok = copy_some(e->master, false, &ret->master) && ok;
+	ok = copy_some(e->user, true, &ret->user) && ok;
+	ok = copy_some(e->password, true, &ret->password) && ok;
+	ok = copy_some(e->sentinel_user, true, &ret->sentinel_user) && ok;
+	ok = copy_some(e->sentinel_password, true, &ret->sentinel_password) && ok;
 	if (!ok)
 		rl_url_free(ret);
 	return ok;
@@ -358,14 +460,45 @@ void rl_url_free(struct rl_endpoint *e)
 {
 	rl_secret_free(e->user);
 	rl_secret_free(e->password);
+	rl_secret_free(e->sentinel_user);
+	rl_secret_free(e->sentinel_password);
+	free(e->master);
 	free(e->host);
 	free(e->address);
 	*e = (struct rl_endpoint){0};
 }
 
+unsigned rl_url_count_sentinels(const struct rl_endpoint *e)
+{
+	unsigned count = e->master != NULL;
+	for (const char *at = e->host; e->master != NULL && (at = strchr(at, ',')) != NULL; at++)
+		count++;
+	return count;
+}
+
+bool rl_url_sentinel(const struct rl_endpoint *e, unsigned index, struct rl_endpoint *ret)
+{
+	struct rl_slice rest, one = rl_slice_of(e->host);
+	bool more = split(&one, ',', &rest);
+	for (; index > 0 && more; index--) {
+		one = rest;
+		more = split(&one, ',', &rest);
+	}
+	*ret = (struct rl_endpoint){.tls = e->tls && !e->sentinel_plain};
+	bool ok = parse_host(one, SENTINEL_PORT, ret) == NULL;
+	ok = copy_some(e->sentinel_user, true, &ret->user) && ok;
+	ok = copy_some(e->sentinel_password, true, &ret->password) && ok;
+	ok = ok && describe(ret) == NULL;
+	if (!ok)
+		rl_url_free(ret);
+	return ok;
+}
+
 bool rl_url_same_address(const struct rl_endpoint *a, const struct rl_endpoint *b)
 {
-	if (a->is_unix != b->is_unix)
+	if (a->is_unix != b->is_unix || (a->master == NULL) != (b->master == NULL))
+		return false;
+	if (a->master != NULL && strcmp(a->master, b->master) != 0)
 		return false;
 	return a->is_unix ? strcmp(a->host, b->host) == 0
 	                  : a->port == b->port && strcasecmp(a->host, b->host) == 0;
@@ -382,9 +515,10 @@ int redlock_url_parse(const char *url, char *error_text, size_t error_text_size,
 	if (error < 0)
 		return error;
 	struct redlock_url parts = {
-	    .scheme = e.is_unix ? "unix"
-	              : e.tls   ? "rediss"
-	                        : "redis",
+	    .scheme = e.is_unix          ? "unix"
+	              : e.master != NULL ? (e.tls ? "rediss+sentinel" : "redis+sentinel")
+	              : e.tls            ? "rediss"
+	                                 : "redis",
 	    .tls = e.tls,
 	    .port = e.port,
 	    .database = e.database,
@@ -393,6 +527,7 @@ int redlock_url_parse(const char *url, char *error_text, size_t error_text_size,
 	};
 	snprintf(e.is_unix ? parts.path : parts.host, sizeof parts.path, "%s", e.host);
 	snprintf(parts.address, sizeof parts.address, "%s", e.address);
+	snprintf(parts.master, sizeof parts.master, "%s", e.master != NULL ? e.master : "");
 	rl_url_free(&e);
 	return rl_sized_return(ret, &parts, sizeof parts);
 }

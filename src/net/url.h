@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Node URLs: redis://[[user][:password]@]host[:port][/db], rediss:// for TLS, and
- * unix://[[user][:password]@]/path[?db=n]. Behind ? are parameters, with & between them. */
+/* Node URLs: redis://[[user][:password]@]host[:port][/db], rediss:// for TLS,
+ * unix://[[user][:password]@]/path[?db=n], and
+ * redis+sentinel://[[user][:password]@]host[:port][,...]/NAME[/db] for the master that these Sentinels call
+ * NAME. After ? are parameters, with & between them. */
 #ifndef RL_NET_URL_H
 #define RL_NET_URL_H
 
@@ -19,15 +21,25 @@
  * a parameter, add a line here, and use the field.
  */
 #define RL_URL_UNIX " after a Unix path"
-#define RL_URL_PARAMETER_MAP(X) X(database, "db", "", RL_URL_MAX_DATABASE, RL_URL_UNIX, RL_URL_BAD_DATABASE)
+#define RL_URL_OF_SENTINELS " of +sentinel"
+#define RL_URL_PARAMETER_MAP(X)                                                                              \
+	X(database, "db", "", RL_URL_MAX_DATABASE, RL_URL_UNIX, RL_URL_BAD_DATABASE)                             \
+	X(sentinel_plain, "sentinel_plain", "", 1, RL_URL_OF_SENTINELS, "sentinel_plain must be 0 or 1")
+
+#define RL_URL_SENTINELS 7 /* the most of one node */
+#define RL_URL_MASTER 63   /* bytes of the longest name of a master, */
+#define RL_URL_HOSTS 200   /* and of the list of its Sentinels */
 
 /* A node as configured. All texts are owned, decoded, and never NULL after a success, but for user and
  * password. */
 struct rl_endpoint {
 	bool is_unix;
 	bool tls;
-	char *host; /* or the path of the Unix socket */
+	char *host; /* or the path of the Unix socket, or a comma list of Sentinels, each with its port */
 	uint16_t port;
+	char *master;        /* the Sentinels' name of it; NULL: the node has an address of its own */
+	char *sentinel_user; /* as `user` and `password`, for the Sentinels */
+	char *sentinel_password;
 #define RL_URL_FIELD(field, name, unit, most, where, bad) unsigned field;
 	RL_URL_PARAMETER_MAP(RL_URL_FIELD)
 #undef RL_URL_FIELD
@@ -51,10 +63,15 @@ static inline bool rl_url_logs_in(const struct rl_endpoint *endpoint)
 	return endpoint->user != NULL || endpoint->password != NULL;
 }
 
+/* How many Sentinels the node has, and the endpoint of one of them. False: out of memory, `ret` is empty. */
+unsigned rl_url_count_sentinels(const struct rl_endpoint *endpoint);
+bool rl_url_sentinel(const struct rl_endpoint *endpoint, unsigned index, struct rl_endpoint *ret);
+
 /* Frees and wipes. An empty endpoint is allowed. */
 void rl_url_free(struct rl_endpoint *endpoint);
 
-/* Whether both are the same address, whatever the database: two databases of one server are one server. */
+/* Whether both are the same address, whatever the database: two databases of one server are one server. A
+ * master of Sentinels is the same if its name and their list are. */
 bool rl_url_same_address(const struct rl_endpoint *a, const struct rl_endpoint *b);
 
 #endif

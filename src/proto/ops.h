@@ -55,7 +55,7 @@ enum rl_script {
 	    RL_SCRIPT_COUNT
 };
 
-enum { RL_OP_WORDS = 16 }; /* before a login more than 10 are refused: so many have guarded forms alone */
+enum { RL_OP_WORDS = 17 }; /* before a login more than 10 are refused: so many have guarded forms alone */
 
 /* The words about the node set that a request to a node contains. */
 enum rl_record_word {

@@ -11,9 +11,9 @@ import subprocess
 import sys
 
 # The last measurement. Lower them when the test says so.
-CEILINGS = {"functions": 193, "files": 59, "changes of file": 409}
+CEILINGS = {"functions": 188, "files": 55, "changes of file": 397}
 # Files for waiters, slots and guarded sets alone.
-ELSEWHERE = re.compile(r"^src/core/(many|share|slots|contend|enter|pace|queue|offset|fence|quarantine)\.|^src/(cohort|seen|guard)\.")
+ELSEWHERE = re.compile(r"^src/core/(many|share|slots|contend|enter|pace|queue|offset|fence|quarantine)\.|^src/(places|seen|guard)\.")
 
 
 def run(command, text=None):
@@ -21,13 +21,13 @@ def run(command, text=None):
 	return done.stdout.splitlines()
 
 
-def passed(program, source):
+def passed(program):
 	"""(file, function) of each function that was entered, in order."""
 	addresses = run([program])
 	lines = run(["addr2line", "-f", "-e", program], "\n".join(addresses))
 	for function, place in zip(lines[::2], lines[1::2]):
-		path = os.path.normpath(place.rpartition(":")[0])
-		yield os.path.relpath(path, source), function
+		# From src on: a cache of compilations may have the object of another checkout.
+		yield "src/" + os.path.normpath(place.rpartition(":")[0]).rpartition("/src/")[2], function
 
 
 def count(calls):
@@ -40,9 +40,8 @@ def main():
 	parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
 	parser.add_argument("--list", action="store_true")
 	parser.add_argument("program")
-	parser.add_argument("source", help="the root of the tree")
 	options = parser.parse_args()
-	calls = list(passed(options.program, options.source))
+	calls = list(passed(options.program))
 	if options.list:
 		for file in sorted({file for file, _ in calls}):
 			functions = sorted({function for f, function in calls if f == file})

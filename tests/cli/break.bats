@@ -204,7 +204,7 @@ answer() { # CODE ANSWER COMMAND...
 	jobs+=($!)
 	until_true waits 2
 	until_true has_keys 3 "$all" job
-	on_nodes "$all" del redlock:set # slots and SETNX are refused on a guarded set
+	on_nodes "$all" del redlock:set # SETNX is refused on a guarded set
 	for options in "--slots 3 pool" "--slots 3 pool" "--compat setnx old" "--compat setnx-safe safe" "--token own own"; do
 		# shellcheck disable=SC2086 # words
 		rl acquire -n -t 1m --guard=off $options

@@ -503,20 +503,14 @@ finish_killed() { # "PAUSED..." QUESTION...
 	init 0 "1 2 3" --plain
 }
 
-@test "a guarded set refuses slots and setnx, which a plain set gives" {
-	kinds=("--slots 2" "--compat setnx")
-	for kind in "${kinds[@]}"; do
-		# shellcheck disable=SC2086
-		want 0 rl run -r "$(urls 1 2 3)" -n $kind "plain${kind##* }" true
-	done
+@test "a guarded set gives slots, and refuses setnx, which a plain set gives" {
+	want 0 rl run -r "$(urls 1 2 3)" -n --compat setnx plain true
 	made "1 2 3"
-	for kind in "${kinds[@]}"; do
-		# shellcheck disable=SC2086
-		want 76 rl run -r "$(urls 1 2 3)" -n $kind "guarded${kind##* }" true
-		says "whose record this kind of lock does not check" "use other nodes"
-		for node in 1 2 3; do
-			[ "$(on_node "$node" exists "guarded${kind##* }")" = 0 ]
-		done
+	want 0 rl run -r "$(urls 1 2 3)" -n --slots 2 --guard=require slots true
+	want 76 rl run -r "$(urls 1 2 3)" -n --compat setnx guarded true
+	says "whose record this kind of lock does not check" "use other nodes"
+	for node in 1 2 3; do
+		[ "$(on_node "$node" exists guarded)" = 0 ]
 	done
 }
 

@@ -210,7 +210,9 @@ rows() { # CODE OPTION...
 	begin=$(date +%s%N)
 	want 69 "$REDLOCK_BIN" ls
 	[ $(($(date +%s%N) - begin)) -lt 5000000000 ] # about 500 ms
+	[ -z "$output" ]
 	says "no quorum: 1 of 3 nodes voted" "nodes 2, 3: no answer in time"
+	want 64 "$REDLOCK_BIN" ls --every 1s
 }
 
 @test "a user who lacks a right is told which" {

@@ -47,6 +47,28 @@ teardown() {
 	want 64 "$REDLOCK_BIN" help nosuch
 }
 
+@test "each message is a row of the table: help has it with its next step, and a line that was printed finds it" {
+	tools=$BATS_TEST_DIRNAME/../../tools/redlock
+	find "$tools" -name '*.c' ! -name message.c -exec cat {} + | tr -s ' \t\n' ' ' >"$sandbox/code"
+	calls=$(grep -oE '\b(complain|say|say_now|init_refuse)\( ?[^)]' "$sandbox/code" | wc -l)
+	# Besides the two lines that pass on what init_refuse() was given.
+	[ "$(grep -oE '\bMSG\(' "$sandbox/code" | wc -l)" = $((calls - 2)) ]
+	sed -nE 's/^MESSAGE\(([A-Z_]+),.*/\1/p' "$tools/message_rows.h" | sort >"$sandbox/rows"
+	[ "$(wc -l <"$sandbox/rows")" -gt 200 ]
+	grep -oE '\bMSG\([A-Z_]+' "$sandbox/code" | cut -c5- | sort -u | diff "$sandbox/rows" -
+	"$REDLOCK_BIN" help troubleshooting | sed -nE 's/^([A-Z_]+): .*/\1/p' | sort -u | diff "$sandbox/rows" -
+	want 0 "$REDLOCK_BIN" help troubleshooting "redlock: 'nightly' could not be renewed so far; the command gets TERM in 3.2 s"
+	[[ $output == *"LATE: "*"mend the nodes"* ]]
+	[ "$(grep -c '^[A-Z_]*: ' <<<"$output")" = 1 ]
+}
+
+@test "with --json each message is an object, also one about the options" {
+	want 64 "$REDLOCK_BIN" acquire --json --bogus
+	/usr/bin/python3 -c 'import json, sys; m = json.loads(sys.argv[1]); assert m["message"] == "OPTION_WORD" and "--bogus" in m["text"], m' "$stderr"
+	want 69 "$REDLOCK_BIN" acquire --json -n -r redis://127.0.0.1:1 job
+	/usr/bin/python3 -c 'import json, sys; a, b = map(json.loads, sys.argv[1].splitlines()); assert a["message"] == "NO_QUORUM" and a["next"] and b["message"] == "HINT"' "$stderr"
+}
+
 @test "no line of any help text is longer than 80 columns" {
 	for verb in "" run acquire extend release check status ls break doctor init cluster bench config completion acl last elect troubleshooting; do
 		# shellcheck disable=SC2086 # nothing, or a word
@@ -113,13 +135,13 @@ teardown() {
 	wrong --shared+--fence,--shared+--slots,--slots+--fence --fence --slots 2 --shared
 	wrong --slots+--also,--reentrant+--slots --reentrant --also b --slots 2
 	wrong --shared+--also,--shared+--compat,--compat+--also --compat setnx-safe --also b --shared
-	wrong "--slots+--guard=require,--compat+--fence,--slots+--fence,--slots+--compat,--compat setnx+--guard=require" --slots 2 --guard=require \
+	wrong "--compat+--fence,--slots+--fence,--slots+--compat,--compat setnx+--guard=require" --slots 2 --guard=require \
 		--compat setnx --fence
 	wrong "--slots+--token,--token+--also,--slots+--also" --token x --slots 2 --also b
 	wrong "--fence+--token,--compat+--fence,--compat setnx-safe+--token,--compat setnx-safe+--owner" --fence --token x \
 		--compat setnx-safe --owner me
-	REDLOCK_GUARD=require want 64 "$REDLOCK_BIN" acquire -r unix:///none --slots 2 job
-	says "--slots does not work with a guard, which REDLOCK_GUARD asks for: give --guard=off"
+	REDLOCK_GUARD=require want 64 "$REDLOCK_BIN" acquire -r unix:///none --compat setnx job
+	says "--compat setnx does not work with a guard, which REDLOCK_GUARD asks for: give --guard=off"
 }
 
 @test "of a name that is given twice, and of a word that is not known, the message says which" {

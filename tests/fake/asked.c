@@ -147,6 +147,8 @@ static int print_row(const struct asked_seen *seen, unsigned operation, unsigned
 		if (!watch && (outcomes[i].type == RL_REPLY_ERROR || outcomes[i].vote == REDLOCK_VOTE_UNCOUNTED))
 			continue; /* a server's mood, and not the operation's result; too few nodes whose numbers are
 			             known */
+		if ((RL_FORMS_GUARD >> form & 1) != 0 && outcomes[i].vote == REDLOCK_VOTE_SLOTS)
+			continue; /* the few who disagree on the number of slots would have to meet in a guarded set */
 		never += times == 0;
 		if (show == ASKED_ALL || (show == ASKED_MISSING && times == 0))
 			printf("  %-15s %10" PRIu64 "  operation %u, outcome %u%s\n",

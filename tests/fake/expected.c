@@ -91,11 +91,16 @@ const struct expected expected[RL_OP_COUNT] = {
     [RL_OP_SETNX_QUERY] = {{[RL_FORM_TEXT] = "EVAL setnx_query 2 NAME SIDE TOKEN"},
                            "*5\r\n$6\r\nstring\r\n:9\r\n:2\r\n$2\r\n17\r\n:1\r\n",
                            "*5\r\n$4\r\nnone\r\n:-2\r\n:0\r\n$0\r\n\r\n:0\r\n"},
-    [RL_OP_SLOT] = {{SCRIPT("slot SLOTKEYS2 NAME COUNT SLOTS TOKEN TTL MOST FIRST")},
-                    "$10\r\n1 0 0 0 t0\r\n",
-                    "*5\r\n:0\r\n:0\r\n:0\r\n:0\r\n$2\r\nt0\r\n"},
+    [RL_OP_SLOT] =
+        {{SCRIPT("slot SLOTKEYS2 NAME COUNT SLOTS TOKEN TTL MOST FIRST"),
+          GUARD_SCRIPT(
+              "guarded_slot SLOTKEYS3 NAME COUNT SLOTS redlock:set TOKEN TTL MOST FIRST PASS TIMED")},
+         "$10\r\n1 0 0 0 t0\r\n",
+         "*5\r\n:0\r\n:0\r\n:0\r\n:0\r\n$2\r\nt0\r\n"},
     [RL_OP_SLOT_ENTER] =
-        {{SCRIPT("slot_enter SLOTKEYS4 NAME QUEUE OFFERS COUNT SLOTS TOKEN TTL MOST FIRST PLACE PATIENCE")},
+        {{SCRIPT("slot_enter SLOTKEYS4 NAME QUEUE OFFERS COUNT SLOTS TOKEN TTL MOST FIRST PLACE PATIENCE"),
+          GUARD_SCRIPT("guarded_slot_enter SLOTKEYS5 NAME QUEUE OFFERS COUNT SLOTS redlock:set TOKEN TTL "
+                       "MOST FIRST PLACE PATIENCE PASS TIMED")},
          "*6\r\n:1\r\n:0\r\n:0\r\n:0\r\n$2\r\nt0\r\n$0\r\n\r\n",
          "*6\r\n:0\r\n:3\r\n:9\r\n:2\r\n$2\r\nt0\r\n$2\r\nt1\r\n"},
     [RL_OP_SLOT_RELEASE] =
@@ -177,6 +182,7 @@ static struct bytes part(const struct rl_request *r, enum rl_form form, struct e
 	    {"SLOTKEYS2", text_bytes(room->slot_keys[2])},
 	    {"SLOTKEYS3", text_bytes(room->slot_keys[3])},
 	    {"SLOTKEYS4", text_bytes(room->slot_keys[4])},
+	    {"SLOTKEYS5", text_bytes(room->slot_keys[5])},
 	    {"COUNT", {room->count.bytes, room->count.length}},
 	    {"MOST", text_bytes(room->most)},
 	    {"FIRST", text_bytes(room->first)},

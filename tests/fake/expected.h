@@ -23,7 +23,7 @@ extern const struct expected expected[RL_OP_COUNT];
 void expected_side(struct bytes name, const char *what, struct buffer *ret);
 
 /* For the parts of a request that are put together. */
-enum { EXPECTED_SLOTS = 4, EXPECTED_SLOT_KEYS };
+enum { EXPECTED_SLOTS = 4, EXPECTED_SLOT_KEYS = 6 };
 struct expected_room {
 	char number[24], ttl[24], patience[24], terms[48], most[16], first[16], kept[16];
 	char slot_keys[EXPECTED_SLOT_KEYS]

@@ -123,15 +123,18 @@ static const struct scenario {
     {"exchanged", back_up, start_crosswise, forget_backup, true, REDLOCK_GUARD_REQUIRE},
 };
 
-/* The mode in which A holds the lock, and the mode that B wants: one of them may share. */
+/* The mode in which A holds the lock, and the mode that B wants: one of them may share. Or A holds all slots,
+ * and B wants one. */
 struct modes {
 	int held, wanted;
+	unsigned slots;
 };
 
-static redlock_lock *lock_of(redlock_client *client, int mode)
+static redlock_lock *lock_of(redlock_client *client, int mode, unsigned slots)
 {
 	struct redlock_lock_options options = fixture_options(MAX_TTL_MS);
 	options.mode = mode;
+	options.slots = slots;
 	return fixture_lock_with(client, "job", &options);
 }
 
@@ -147,14 +150,18 @@ static int two_forget(const struct scenario *s, const struct modes *modes, int g
 		own_lock *other = fixture_lock(b, "other", MAX_TTL_MS, 0);
 		expect_pair(other);
 	}
-	own_lock *held = lock_of(a, modes->held);
+	own_lock *held = lock_of(a, modes->held, modes->slots), *second = lock_of(a, modes->held, modes->slots);
 	expect_ok(held, redlock_acquire(held));
+	if (modes->slots > 1) {
+		expect_ok(second, redlock_acquire(second));
+		expect_ok(second, redlock_query(second));
+	}
 	uint64_t until_ns = redlock_deadline_ns(held);
 	expect_ok(held, redlock_query(held)); /* the third one may have answered late: now it has the key, too */
 	on_servers(0, 2, s->forget(it));
 	if (b == NULL)
 		b = open_guarded(guard);
-	own_lock *wanted = lock_of(b, modes->wanted);
+	own_lock *wanted = lock_of(b, modes->wanted, modes->slots);
 	int first = redlock_acquire(wanted);
 	for (int got = first; guard != REDLOCK_GUARD_OFF && got != 0; got = redlock_acquire(wanted)) {
 		assert_true(wait_now_ns() < until_ns + WAIT_SOON_MS * UINT64_C(1000000));
@@ -184,18 +191,22 @@ static void try_all(bool guarded, int want)
 	}
 }
 
-/* The last line is the control, without a guard. A reader has no such control: the keys that are left at the
- * gate refuse it. */
-TEST(nor_for_who_shares)
+/* The last lines are the control, without a guard. A reader has no such control: the keys that are left at
+ * the gate refuse it. */
+TEST(nor_for_other_kinds)
 {
-	static const struct modes modes[] = {{REDLOCK_SHARED, REDLOCK_EXCLUSIVE},
-	                                     {REDLOCK_EXCLUSIVE, REDLOCK_SHARED}};
+	enum { KINDS = 4 };
+	static const struct modes modes[KINDS] = {{REDLOCK_SHARED, REDLOCK_EXCLUSIVE, 0},
+	                                          {.slots = 1},
+	                                          {.slots = 2},
+	                                          {REDLOCK_EXCLUSIVE, REDLOCK_SHARED, 0}};
 	const struct scenario flushed = {"flush", NULL, flush, NULL, false, REDLOCK_GUARD_REQUIRE};
-	for (unsigned i = 0; i < 2; i++) {
+	for (unsigned i = 0; i < KINDS; i++) {
 		assert_int_equal(two_forget(&flushed, &modes[i], flushed.guard, group.argument != NULL),
 		                 REDLOCK_E_NOQUORUM);
 	}
-	assert_int_equal(two_forget(&flushed, &modes[0], REDLOCK_GUARD_OFF, false), 0);
+	for (unsigned i = 0; i < KINDS - 1; i++)
+		assert_int_equal(two_forget(&flushed, &modes[i], REDLOCK_GUARD_OFF, false), 0);
 }
 
 TEST(a_node_that_forgot_has_no_vote)

@@ -78,6 +78,10 @@ static const struct guarded {
     {RL_SCRIPT_GUARDED_ENTER_ALL, false, "6 job " QUEUE " job also redlock:set t 30000 PASS - - 5000 -"},
     {RL_SCRIPT_GUARDED_EXTEND, true, "2 job redlock:set t 30000 PASS -"},
     {RL_SCRIPT_GUARDED_EXTEND_ALL, true, "3 job also redlock:set t 30000 PASS -"},
+    {RL_SCRIPT_GUARDED_SLOT, false,
+     "4 job {job}:redlock:slots {job}:redlock:slot:1 redlock:set t 30000 2 0 PASS -"},
+    {RL_SCRIPT_GUARDED_SLOT_ENTER, false,
+     "6 job " QUEUE " {job}:redlock:slots {job}:redlock:slot:1 redlock:set t 30000 2 0 - 5000 PASS -"},
     {RL_SCRIPT_RAISE, true, "3 job {job}:redlock:fence redlock:set t 2000 PASS"},
     {RL_SCRIPT_RAISE, true, "5 job also " FENCES " redlock:set t 2000 PASS"},
 };

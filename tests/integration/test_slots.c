@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "fixture.h"
+#include "record.h"
 #include "scripts.h"
 
 enum { NODES = 3, SLOTS = 3 };
@@ -13,10 +14,16 @@ enum { NODES = 3, SLOTS = 3 };
 static const char *const slot_keys[SLOTS] = {"job", "{job}:redlock:slot:1", "{job}:redlock:slot:2"};
 static const char count_key[] = "{job}:redlock:slots";
 
-static redlock_client *open_client(void)
+static redlock_client *open_client_with(int guard)
 {
 	struct redlock_options options = fixture_client(servers.urls, NODES);
+	options.guard = guard;
 	return fixture_open_with(&options);
+}
+
+static redlock_client *open_client(void)
+{
+	return open_client_with(REDLOCK_GUARD_AUTO);
 }
 
 static redlock_lock *slot_of(redlock_client *client, unsigned slots, uint64_t wait_ms)
@@ -42,9 +49,9 @@ static void flush_scripts(void)
 
 /* One after the other the handles get the lowest number that is free, on all nodes; there are three, and no
  * fourth. The servers forget the scripts in between. */
-TEST(each_slot_is_a_lock)
+static void expect_slots(int guard)
 {
-	own_client *client = open_client();
+	own_client *client = open_client_with(guard);
 	own_lock *first = slot_of(client, SLOTS, 0), *second = slot_of(client, SLOTS, 0);
 	own_lock *third = slot_of(client, SLOTS, 0), *fourth = slot_of(client, SLOTS, 0);
 	redlock_lock *locks[SLOTS] = {first, second, third};
@@ -75,6 +82,14 @@ TEST(each_slot_is_a_lock)
 		for (unsigned i = 0; i < SLOTS; i++)
 			expect_settled(client, NODES, slot_keys[i]);
 	}
+}
+
+TEST(each_slot_is_a_lock)
+{
+	expect_slots(REDLOCK_GUARD_AUTO);
+	record_write(&servers, NODES, WAIT_LONG_TTL_MS, "1000");
+	expect_slots(REDLOCK_GUARD_REQUIRE);
+	servers_heal(&servers);
 }
 
 /* A client that has NAME, in whatever way, has one of the places, and the other way round. */

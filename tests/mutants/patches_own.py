@@ -110,9 +110,9 @@ OWN_ROWS = [
 		"return found && !contains(&d->known, &d->peer) ? RL_DIAL_MOVED : RL_DIAL_NOTHING;",
 		"return RL_DIAL_NOTHING;"),
 	("a name server that cannot be asked makes forget the address", 34, DIAL,
-		"if (other || (found && d->begun == 0)) /* attempts go by number: not in another order under them */\n\t\td->known = r.addresses;", "d->known = r.addresses;"),
+		"if (other || (found && d->begun == 0)) /* attempts go by number: not in another order under them */\n\t\td->known = r->addresses;", "d->known = r->addresses;"),
 	("a denied name keeps its address", 34, DIAL,
-		"if (other || (found && d->begun == 0)) /* attempts go by number: not in another order under them */\n\t\td->known = r.addresses;", "if (found && (other || d->begun == 0))\n\t\td->known = r.addresses;"),
+		"if (other || (found && d->begun == 0)) /* attempts go by number: not in another order under them */\n\t\td->known = r->addresses;", "if (found && (other || d->begun == 0))\n\t\td->known = r->addresses;"),
 	("a name is looked up but once", 34, DIAL, "(d->known.count == 0 || !is_fresh(d, now_ns))", "d->known.count == 0"),
 	# ---- 35 ----
 	("bytes are left for somebody who never comes", 35, "src/wait.c",

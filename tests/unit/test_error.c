@@ -60,6 +60,7 @@ TEST(constants_have_names)
 	assert_int_equal(redlock_constant("DEFAULT_DANGER"), REDLOCK_DEFAULT_DANGER);
 	assert_int_equal(redlock_constant("sizeof redlock_options"), sizeof(struct redlock_options));
 	assert_int_equal(redlock_constant("sizeof redlock_event"), sizeof(struct redlock_event));
+	assert_int_equal(redlock_constant("offset redlock_event.user"), offsetof(struct redlock_event, user));
 	assert_int_equal(redlock_constant("NONE"), 0);
 	assert_int_equal(redlock_constant(NULL), 0);
 	assert_int_equal(redlock_constant_find("FOREVER", NULL), REDLOCK_E_INVAL);

@@ -43,29 +43,60 @@ static const struct good {
     {"unix:///a?db=0", "/a", 0, 0, NULL, NULL, "unix:///a"},
     {"unix:///with%20space%3F", "/with space?", 0, 0, NULL, NULL, "unix:///with space?"},
     {"unix://u:p%2Fq@/a@b", "/a@b", 0, 0, "u", "p/q", "unix:///a@b"},
+    {"redis+sentinel://a/m", "a:26379", 0, 0, NULL, NULL, "redis+sentinel://a:26379/m"},
+    {"VALKEY+sentinel://u:p@a,[::1]:7,b:8/m-1.x/3", "a:26379,[::1]:7,b:8", 0, 3, "u", "p",
+     "redis+sentinel://a:26379,[::1]:7,b:8/m-1.x/3"},
+    {"rediss+sentinel://a:1/m?sentinel_plain=1&sentinel_user=u%2C&sentinel_password=%40p", "a:1", 0, 0, NULL,
+     NULL, "rediss+sentinel://a:1/m"},
     {"unix://:p@q@/a", "/a", 0, 0, NULL, "p@q", "unix:///a"},
 };
 
 #define TEXT_50 "12345678901234567890123456789012345678901234567890"
+
+#define BAD_MASTER                                                                                           \
+	"the name of the Sentinels' master is missing or not valid: redis+sentinel://host1,host2:26379/NAME"
+#define BAD_QUERY                                                                                            \
+	"the only parameters of a URL are: ?db=N after a Unix path ?sentinel_plain=N of +sentinel "              \
+	"?sentinel_user=U ?sentinel_password=P of +sentinel"
+#define MANY_SENTINELS "a node has at most 7 Sentinels, and their list at most 200 bytes"
 
 static const struct bad {
 	const char *url;
 	const char *why;
 } bad[] = {
     {"unix:///" TEXT_50 TEXT_50 "1234567", "the path of a Unix socket has at most 107 bytes"},
-    {"", "the scheme must be redis://, rediss://, valkey://, valkeys:// or unix://"},
+    {"", "the scheme must be redis://, rediss://, valkey://, valkeys://, unix:// or redis+sentinel://"},
+    {"redis+sentinel://a,b", BAD_MASTER},
+    {"redis+sentinel://a,b/", BAD_MASTER},
+    {"redis+sentinel://a/m n", BAD_MASTER},
+    {"redis+sentinel://a,redis://b/m", BAD_MASTER},
+    {"redis+sentinel://a,/m", "the host is missing or not valid"},
+    {"redis+sentinel://a/m/x", "the database must be a number from 0 to 99999"},
+    {"redis+sentinel://a,b,c,d,e,f,g,h/m", MANY_SENTINELS},
+    {"redis+sentinel://" TEXT_50 "," TEXT_50 "," TEXT_50 "," TEXT_50 "/m", MANY_SENTINELS},
+    {"redis+sentinel://a/m?sentinel_plain=2", "sentinel_plain must be 0 or 1"},
+    {"redis+sentinel://a/m?sentinel_user=a&sentinel_user=b", "a parameter of the URL is given twice"},
+    {"redis+sentinel://a/m?sentinel_password=%zz", "the user or password is not valid percent-encoding"},
+    {"redis://a?sentinel_password=secret", "only redis+sentinel:// has parameters sentinel_..."},
+    {"redis://a?sentinel_plain=1", "only redis+sentinel:// has parameters sentinel_..."},
     {"localhost:6379", "the scheme is missing: redis://localhost:6379"},
     {"127.0.0.1:7201", "the scheme is missing: redis://127.0.0.1:7201"},
     {"[::1]:7201", "the scheme is missing: redis://[::1]:7201"},
     {"localhost", "the scheme is missing: redis://localhost"},
-    {"user:hunter2", "the scheme must be redis://, rediss://, valkey://, valkeys:// or unix://"},
-    {"u:p@h:6379", "the scheme must be redis://, rediss://, valkey://, valkeys:// or unix://"},
+    {"user:hunter2",
+     "the scheme must be redis://, rediss://, valkey://, valkeys://, unix:// or redis+sentinel://"},
+    {"u:p@h:6379",
+     "the scheme must be redis://, rediss://, valkey://, valkeys://, unix:// or redis+sentinel://"},
     {"redis://a redis://b", "there is a blank in the URL; separate the URLs of several nodes with commas"},
     {"unix:///a\tunix:///b", "there is a blank in the URL; separate the URLs of several nodes with commas"},
-    {"redis:/h", "the scheme must be redis://, rediss://, valkey://, valkeys:// or unix://"},
-    {" redis://h", "the scheme must be redis://, rediss://, valkey://, valkeys:// or unix://"},
-    {"http://h", "the scheme must be redis://, rediss://, valkey://, valkeys:// or unix://"},
-    {"redisss://h", "the scheme must be redis://, rediss://, valkey://, valkeys:// or unix://"},
+    {"redis:/h",
+     "the scheme must be redis://, rediss://, valkey://, valkeys://, unix:// or redis+sentinel://"},
+    {" redis://h",
+     "the scheme must be redis://, rediss://, valkey://, valkeys://, unix:// or redis+sentinel://"},
+    {"http://h",
+     "the scheme must be redis://, rediss://, valkey://, valkeys://, unix:// or redis+sentinel://"},
+    {"redisss://h",
+     "the scheme must be redis://, rediss://, valkey://, valkeys://, unix:// or redis+sentinel://"},
     {"rediss://", "the host is missing or not valid"},
     {"redis://", "the host is missing or not valid"},
     {"redis://:6379", "the host is missing or not valid"},
@@ -96,8 +127,8 @@ static const struct bad {
     {"redis://u@x:a/b@h/1", "a / in the user or password must be written %2F"},
     {"unix://u:a/b@/run/redis.sock", "a / in the user or password must be written %2F"},
     {"redis://h?db=1", "only unix:// has ?db=N; with a host, write redis://host:6379/N"},
-    {"redis://h#x", "the only parameters of a URL are: ?db=N after a Unix path"},
-    {"redis://h/1?x=y", "the only parameters of a URL are: ?db=N after a Unix path"},
+    {"redis://h#x", BAD_QUERY},
+    {"redis://h/1?x=y", BAD_QUERY},
     {"redis://%zz@h", "the user or password is not valid percent-encoding"},
     {"redis://:a%4@h", "the user or password is not valid percent-encoding"},
     {"redis://:a%@h", "the user or password is not valid percent-encoding"},
@@ -107,16 +138,16 @@ static const struct bad {
     {"unix://run/redis.sock", "the path of a Unix socket must begin with / (unix:///run/redis.sock)"},
     {"unix:///a%0", "the path of a Unix socket is not valid percent-encoding"},
     {"unix:///a%00b", "the path of a Unix socket is not valid percent-encoding"},
-    {"unix:///a?", "the only parameters of a URL are: ?db=N after a Unix path"},
-    {"unix:///a?x=1", "the only parameters of a URL are: ?db=N after a Unix path"},
+    {"unix:///a?", BAD_QUERY},
+    {"unix:///a?x=1", BAD_QUERY},
     {"unix:///a?db=", "the database must be a number from 0 to 99999"},
     {"unix:///a?db=1x", "the database must be a number from 0 to 99999"},
-    {"unix:///a?db=1&x=2", "the only parameters of a URL are: ?db=N after a Unix path"},
-    {"unix:///a?db=1&", "the only parameters of a URL are: ?db=N after a Unix path"},
-    {"unix:///a?x=2&db=1", "the only parameters of a URL are: ?db=N after a Unix path"},
+    {"unix:///a?db=1&x=2", BAD_QUERY},
+    {"unix:///a?db=1&", BAD_QUERY},
+    {"unix:///a?x=2&db=1", BAD_QUERY},
     {"unix:///a?db=1&db=1", "a parameter of the URL is given twice"},
     {"unix:///a?db=0&db=1", "a parameter of the URL is given twice"},
-    {"unix:///a?dbx=1", "the only parameters of a URL are: ?db=N after a Unix path"},
+    {"unix:///a?dbx=1", BAD_QUERY},
 };
 
 static void assert_text(const char *got, const char *want)
@@ -131,11 +162,11 @@ TEST(good_urls)
 {
 	for (unsigned i = 0; i < COUNT(good); i++) {
 		struct rl_endpoint e;
-		char why[128] = "untouched";
+		char why[256] = "untouched";
 		if (rl_url_parse(good[i].url, &e, why, sizeof why) != 0)
 			fail_msg("%s: %s", good[i].url, why);
 		assert_string_equal(e.host, good[i].host);
-		assert_int_equal(e.is_unix, good[i].port == 0);
+		assert_int_equal(e.is_unix, good[i].host[0] == '/');
 		if (!e.is_unix)
 			assert_int_equal(e.port, good[i].port);
 		assert_int_equal(e.database, good[i].database);
@@ -155,7 +186,7 @@ TEST(addresses_are_urls)
 	for (unsigned i = 0; i < COUNT(good); i++) {
 		struct rl_endpoint e;
 		struct rl_endpoint again;
-		char why[128];
+		char why[256];
 		if (strchr(good[i].address, ' ') != NULL)
 			continue; /* shown decoded, for people */
 		assert_int_equal(rl_url_parse(good[i].url, &e, why, sizeof why), 0);
@@ -173,7 +204,7 @@ TEST(bad_urls)
 	for (unsigned i = 0; i < COUNT(bad); i++) {
 		struct rl_endpoint e;
 		static const struct rl_endpoint nothing;
-		char why[128] = "";
+		char why[256] = "";
 		if (rl_url_parse(bad[i].url, &e, why, sizeof why) != REDLOCK_E_URL)
 			fail_msg("taken: %s", bad[i].url);
 		if (strcmp(why, bad[i].why) != 0)
@@ -191,7 +222,7 @@ TEST(no_text_repeats_the_password)
 		for (unsigned r = 0; r < COUNT(rests); r++)
 			for (unsigned broken = 0; broken < 2; broken++) {
 				char url[128];
-				char why[128] = "";
+				char why[256] = "";
 				struct rl_endpoint e;
 				snprintf(url, sizeof url, "%suser:hunter2%s@%s", schemes[s], broken ? "%" : "", rests[r]);
 				int error = rl_url_parse(url, &e, why, sizeof why);
@@ -223,7 +254,7 @@ TEST(fields_for_a_caller)
 {
 	for (unsigned i = 0; i < COUNT(good); i++) {
 		struct redlock_url u = {.size = sizeof u};
-		bool is_unix = good[i].port == 0;
+		bool is_unix = good[i].host[0] == '/';
 		assert_int_equal(redlock_url_parse(good[i].url, NULL, 0, &u), 0);
 		assert_int_equal(u.size, sizeof u);
 		assert_string_equal(u.host, is_unix ? "" : good[i].host);
@@ -234,12 +265,13 @@ TEST(fields_for_a_caller)
 		assert_int_equal(u.has_password, good[i].password != NULL);
 		assert_string_equal(u.address, good[i].address);
 		assert_memory_equal(u.address, u.scheme, strlen(u.scheme));
-		assert_int_equal(u.tls, strcmp(u.scheme, "rediss") == 0);
+		assert_int_equal(u.tls, strncmp(u.scheme, "rediss", 6) == 0);
+		assert_int_equal(u.master[0] != '\0', strstr(u.scheme, "+sentinel") != NULL);
 		assert_true(is_unix == (strcmp(u.scheme, "unix") == 0));
 	}
 	for (unsigned i = 0; i < COUNT(bad); i++) {
 		struct redlock_url u = {.size = sizeof u, .port = 1};
-		char why[128] = "";
+		char why[256] = "";
 		assert_int_equal(redlock_url_parse(bad[i].url, why, sizeof why, &u), REDLOCK_E_URL);
 		assert_string_equal(why, bad[i].why);
 		assert_int_equal(redlock_url_parse(bad[i].url, NULL, 9, &u), REDLOCK_E_URL);
@@ -257,7 +289,7 @@ static bool same(const char *a, const char *b)
 {
 	struct rl_endpoint first;
 	struct rl_endpoint second;
-	char why[128];
+	char why[256];
 	assert_int_equal(rl_url_parse(a, &first, why, sizeof why), 0);
 	assert_int_equal(rl_url_parse(b, &second, why, sizeof why), 0);
 	bool result = rl_url_same_address(&first, &second);

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "printable.h"
+#include "syslog_line.h"
 
 /* "root (uid 0) for alice", where alice used sudo(8). */
 static void write_user(char *text, size_t size)
@@ -26,7 +27,5 @@ void audit(const char *text, const char *reason)
 	write_user(user, sizeof user);
 	snprintf(line, sizeof line, "%s, by user %s%s%s", text, user, reason != NULL ? ", reason: " : "",
 	         reason != NULL ? reason : "");
-	openlog("redlock", LOG_PID, LOG_USER);
-	syslog(LOG_NOTICE, "%s", harmless(line, shown, sizeof shown));
-	closelog();
+	syslog_line(LOG_NOTICE, "redlock", NULL, harmless(line, shown, sizeof shown));
 }

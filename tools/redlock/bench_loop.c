@@ -131,7 +131,7 @@ static void turn(struct loop *loop)
 	while (more >= 0 && (more = redlock_next(loop->bench->session->client, &event)) > 0)
 		handle(loop, &event);
 	if (more < 0) {
-		complain("%s", redlock_strerror(more));
+		complain(MSG(LIBRARY), redlock_strerror(more));
 		loop->code = EXIT_INTERNAL;
 	} else if (loop->running > 0 && redlock_timeout_ns(loop->bench->session->client) != 0 &&
 	           poll(watched, 2, -1) < 0 && errno != EINTR) {
@@ -146,7 +146,7 @@ int bench_run_loop(struct bench *bench)
 	if (loop != NULL)
 		loop->slots = calloc(bench->concurrency, sizeof *loop->slots);
 	if (loop == NULL || loop->slots == NULL) {
-		complain("out of memory");
+		complain(MSG(NO_MEMORY));
 		goto out;
 	}
 	loop->bench = bench;

@@ -26,7 +26,7 @@ static const char lock_name[] = "cluster.lock";
 
 static int dir_error(const char *path, const char *name, const char *problem)
 {
-	complain("%s%s: %s", path, name, problem);
+	complain(MSG(CLUSTER_DIR), path, name, problem);
 	return EXIT_CONFIG;
 }
 
@@ -228,10 +228,7 @@ int cluster_dir_guard(bool guarded)
 	}
 	if (!done) {
 		code = exit_code_of_errno(errno);
-		complain(
-		    "%s/guard: %s: the nodes have their records, but `-r local` does not know; mend that, and repeat "
-		    "redlock init",
-		    dir.path, strerror(errno));
+		complain(MSG(LOCAL_GUARD), dir.path, strerror(errno));
 	}
 	cluster_dir_close(&dir);
 	return code;
@@ -242,7 +239,7 @@ int cluster_dir_urls(struct text_list *ret)
 	struct cluster_dir dir;
 	int code = cluster_dir_find(&dir);
 	if (code == EXIT_OK && dir.nodes == 0) {
-		complain("local: no local cluster in %s; start one: redlock cluster start", dir.path);
+		complain(MSG(NO_LOCAL_CLUSTER), dir.path);
 		code = EXIT_CONFIG;
 	}
 	for (unsigned i = 1; code == EXIT_OK && i <= dir.nodes; i++) {
@@ -251,7 +248,7 @@ int cluster_dir_urls(struct text_list *ret)
 		char url[CLUSTER_URL_MAX];
 		cluster_server_url(&server, url, sizeof url);
 		if (!text_list_add(ret, url)) {
-			complain("out of memory");
+			complain(MSG(NO_MEMORY));
 			code = EXIT_INTERNAL;
 		}
 	}

@@ -171,7 +171,7 @@ bool cluster_server_end(struct cluster_server *server)
 	if (!gone_within(server, END_PATIENCE_MS)) {
 		kill(server->pid, SIGKILL);
 		if (!gone_within(server, END_PATIENCE_MS)) {
-			complain("node %u: process %ld does not end", server->number, (long)server->pid);
+			complain(MSG(SERVER_STAYS), server->number, (long)server->pid);
 			return false;
 		}
 	}
@@ -194,5 +194,5 @@ void cluster_server_remove(const struct cluster_server *server)
 			unlinkat(fd, entry->d_name, 0);
 	closedir(dir);
 	if (unlinkat(server->cluster_fd, server->dir, AT_REMOVEDIR) < 0)
-		complain("node %u: its directory stays: %s", server->number, strerror(errno));
+		complain(MSG(DIRECTORY_STAYS), server->number, strerror(errno));
 }

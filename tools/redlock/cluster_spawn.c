@@ -74,7 +74,7 @@ static void remove_stale(const struct cluster_server *server)
 bool cluster_server_spawn(struct cluster_server *server, const char *program)
 {
 	if ((mkdirat(server->cluster_fd, server->dir, 0700) < 0 && errno != EEXIST) || !write_conf(server)) {
-		complain("node %u: cannot write its configuration: %s", server->number, strerror(errno));
+		complain(MSG(SERVER_CONFIG), server->number, strerror(errno));
 		return false;
 	}
 	remove_stale(server);
@@ -83,7 +83,7 @@ bool cluster_server_spawn(struct cluster_server *server, const char *program)
 	if (server->pid == 0)
 		become_server(server, program);
 	if (server->pid < 0)
-		complain("node %u: cannot start a process: %s", server->number, strerror(errno));
+		complain(MSG(SERVER_PROCESS), server->number, strerror(errno));
 	return server->pid > 0;
 }
 
@@ -99,5 +99,5 @@ void cluster_server_complain(const struct cluster_server *server)
 	if (file != NULL)
 		fclose(file);
 	char shown[PRINTABLE_MAX * 2];
-	complain("node %u did not start: %s", server->number, printable(last, strlen(last), shown, sizeof shown));
+	complain(MSG(SERVER_START), server->number, printable(last, strlen(last), shown, sizeof shown));
 }

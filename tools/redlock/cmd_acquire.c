@@ -150,9 +150,10 @@ static int too_late(struct session *session, redlock_lock *lock, struct report *
 static int not_told(struct session *session, redlock_lock *lock, const char *name)
 {
 	const bool ended = redlock_remaining_ms(lock) == 0;
-	if (!signals_caught())
-		complain(ended ? "stdout did not take the token before the lock ended"
-		               : "cannot write the token to stdout; the lock was given back");
+	if (!signals_caught() && ended)
+		complain(MSG(TOKEN_LATE));
+	else if (!signals_caught())
+		complain(MSG(TOKEN_UNREAD));
 	give_back(session, lock, name);
 	if (signals_caught())
 		return EXIT_SIGNAL + signals_caught();
@@ -164,7 +165,7 @@ static int granted(struct session *session, redlock_lock *lock, struct report *r
 	const struct settings *settings = session->settings;
 	struct grant grant = {.ttl_ms = session_ttl_ms(session, lock)};
 	if (redlock_lock_token(lock, grant.token, sizeof grant.token, &grant.token_len) < 0) {
-		complain("cannot read the token of the lock; it was given back");
+		complain(MSG(TOKEN_UNKNOWN));
 		give_back(session, lock, report->name);
 		return EXIT_INTERNAL;
 	}
@@ -183,7 +184,7 @@ static int granted(struct session *session, redlock_lock *lock, struct report *r
 	report_duplicates(report, settings);
 	if (settings->verbose) {
 		report_votes(report);
-		say(settings, "valid for %llu ms", (unsigned long long)grant.validity_ms);
+		say(settings, MSG(VALID), (unsigned long long)grant.validity_ms);
 	}
 	return EXIT_OK;
 }

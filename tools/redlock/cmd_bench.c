@@ -115,8 +115,8 @@ static int run_bench(struct bench *bench)
 		return code;
 	}
 	if (bench->failed > 0)
-		say(settings, "warning: %llu pairs failed and are not counted; the last: %s",
-		    (unsigned long long)bench->failed, redlock_strerror(bench->report.result));
+		say(settings, MSG(BENCH_FAILED), (unsigned long long)bench->failed,
+		    redlock_strerror(bench->report.result));
 	if (settings->json)
 		print_json(bench, seconds);
 	else
@@ -131,7 +131,7 @@ static int run(const struct settings *given, int argc, char **argv)
 	(void)argc;
 	(void)argv;
 	if (bench == NULL) {
-		complain("out of memory");
+		complain(MSG(NO_MEMORY));
 		return EXIT_INTERNAL;
 	}
 	settings.wait_ms = 0; /* the names are its own: a busy one is an error */

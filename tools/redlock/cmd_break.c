@@ -55,7 +55,7 @@ static bool is_confirmed(const struct settings *settings, const char *question)
 	if (strcmp(answer, "y\n") == 0 || strcmp(answer, "yes\n") == 0)
 		return true;
 	if (!signals_caught())
-		complain("nothing was changed");
+		complain(MSG(BREAK_NO));
 	return false;
 }
 
@@ -86,7 +86,7 @@ static void log_holder(const struct task *task, const struct break_target *targe
 	snprintf(text, sizeof text, "broke lock '%s'%s of %s on %u of %u nodes", task->shown, slot,
 	         label_of(target), deleted, nodes);
 	audit(text, task->settings->reason);
-	say(task->settings, "%s", text);
+	say(task->settings, MSG(BROKE), text);
 }
 
 /* The release that the holder itself would send, which also wakes a waiter. Returns an exit code. */
@@ -128,9 +128,7 @@ static int end_holders(struct task *task, unsigned slots)
 		code = code == EXIT_OK ? its : code;
 	}
 	if (task->deleted > 0)
-		say(task->settings,
-		    "the holder may still be working: a run learns at its next renewal that it has lost "
-		    "the lock (79), and stops its command then; other programs may not notice");
+		say(task->settings, MSG(BREAK_WARNS));
 	return code;
 }
 
@@ -143,20 +141,17 @@ static int refuse(const struct task *task, const struct status_picture *picture)
 		return picture->report.outcome.code;
 	}
 	if (task->targets.count > 0) {
-		complain(
-		    "break '%s': %zu holders: name one with --holder TOKEN; `redlock status --json` shows the tokens",
-		    task->shown, task->targets.count);
+		complain(MSG(BREAK_MANY), task->shown, task->targets.count);
 		return EXIT_USAGE;
 	}
 	if (task->settings->holder != NULL)
-		say(task->settings, "break '%s': no node has this token: %s", task->shown,
+		say(task->settings, MSG(BREAK_OTHER_TOKEN), task->shown,
 		    standing_words(&picture->standing, words, sizeof words));
 	else if (task->targets.others > 0)
-		say(task->settings,
-		    "break '%s': not a lock that a token ends: %s; delete the key on each node if nobody needs it",
-		    task->shown, standing_words(&picture->standing, words, sizeof words));
+		say(task->settings, MSG(BREAK_FOREIGN), task->shown,
+		    standing_words(&picture->standing, words, sizeof words));
 	else
-		say(task->settings, "break '%s': nobody holds it", task->shown);
+		say(task->settings, MSG(BREAK_FREE), task->shown);
 	return EXIT_NO;
 }
 
@@ -168,7 +163,7 @@ static int break_lock(struct task *task)
 		return code;
 	picture.report.verb = "break";
 	if (!break_targets_find(&task->targets, &picture, task->settings->holder)) {
-		complain("out of memory");
+		complain(MSG(NO_MEMORY));
 		code = EXIT_INTERNAL;
 	} else if (task->targets.count == 0 || break_targets_need_choice(&task->targets)) {
 		code = refuse(task, &picture);
@@ -235,7 +230,7 @@ static int clear_queue(struct task *task)
 	int code = EXIT_INTERNAL;
 	if (whole == NULL || queue == NULL || offers == NULL ||
 	    redlock_asker_open(task->session->client, &asker) < 0) {
-		complain("out of memory");
+		complain(MSG(NO_MEMORY));
 	} else if (!is_confirmed(task->settings, "Clear the queue? Clients that wait line up anew.")) {
 		code = EXIT_NO;
 	} else {
@@ -248,7 +243,7 @@ static int clear_queue(struct task *task)
 		         task->shown, answered, report.nodes, task->deleted);
 		if (answered > 0) {
 			audit(text, task->settings->reason);
-			say(task->settings, "%s; clients that wait line up anew", text);
+			say(task->settings, MSG(BREAK_QUEUE), text);
 		}
 		if (report.result != 0)
 			report_failure(&report, task->settings);
@@ -284,11 +279,11 @@ static int run(const struct settings *settings, int argc, char **argv)
 	struct task task = {.session = &session, .settings = settings, .name = argv[0]};
 	printable(task.name, strlen(task.name), task.shown, sizeof task.shown);
 	if (!settings->yes && !may_ask()) {
-		complain("redlock break: there is no terminal to ask on: give --yes");
+		complain(MSG(BREAK_ASKS));
 		return EXIT_USAGE;
 	}
 	if (settings->waiters && settings->holder != NULL) {
-		complain("redlock break: --waiters and --holder exclude each other: a queue has no holder");
+		complain(MSG(BREAK_OPTIONS));
 		return EXIT_USAGE;
 	}
 	int code = session_open(&session, settings);

@@ -92,7 +92,7 @@ static bool find_program(char *buffer, size_t size)
 			if (buffer[0] == '/' && access(buffer, X_OK) == 0)
 				return true;
 		}
-	complain("redis-server is not installed: apt-get install redis-server");
+	complain(MSG(NO_SERVER));
 	return false;
 }
 
@@ -180,8 +180,8 @@ static void say_use(const struct cluster *cluster)
 		cluster_server_url(&cluster->server[i], url, sizeof url);
 		used += (size_t)snprintf(urls + used, sizeof urls - used, "%s%s", i > 0 ? "," : "", url);
 	}
-	say(cluster->settings, "to use it: export REDLOCK_URLS=local; to end it: redlock cluster stop");
-	say(cluster->settings, "for programs with the library: export REDLOCK_URLS='%s'", urls);
+	say(cluster->settings, MSG(CLUSTER_USE));
+	say(cluster->settings, MSG(CLUSTER_URLS), urls);
 }
 
 static int start_servers(struct cluster *cluster, bool was_there)
@@ -210,8 +210,7 @@ static int start(struct cluster *cluster)
 		return code;
 	bool was_there = cluster->dir.nodes > 0;
 	if (was_there && wanted > 0 && wanted != cluster->dir.nodes) {
-		complain("the local cluster has %u nodes, not %u; first run: redlock cluster stop",
-		         cluster->dir.nodes, wanted);
+		complain(MSG(CLUSTER_SIZE), cluster->dir.nodes, wanted);
 		code = EXIT_CONFIG;
 	} else if (!was_there) {
 		code = cluster_dir_create(&cluster->dir, wanted > 0 ? wanted : DEFAULT_NODES);
@@ -257,10 +256,9 @@ static int stop(struct cluster *cluster)
 	if (cluster->settings->json)
 		print_json("stop", cluster);
 	else if (ended == 0)
-		say(cluster->settings, "no local cluster was running");
+		say(cluster->settings, MSG(CLUSTER_NONE));
 	else
-		say(cluster->settings, "ended %u server%s, removed %s", ended, ended == 1 ? "" : "s",
-		    cluster->dir.path);
+		say(cluster->settings, MSG(CLUSTER_ENDED), ended, ended == 1 ? "" : "s", cluster->dir.path);
 	return EXIT_OK;
 }
 
@@ -277,7 +275,7 @@ static int status(struct cluster *cluster)
 		up += cluster->server[i].up;
 	print_servers("status", cluster);
 	if (cluster->dir.nodes == 0)
-		say(cluster->settings, "no local cluster; to start one: redlock cluster start");
+		say(cluster->settings, MSG(CLUSTER_START));
 	return up > cluster->dir.nodes / 2 ? EXIT_OK : EXIT_NOQUORUM;
 }
 
@@ -293,7 +291,7 @@ static int run(const struct settings *settings, int argc, char **argv)
 	size_t i = 0;
 	(void)argc;
 	if (cluster == NULL) {
-		complain("out of memory");
+		complain(MSG(NO_MEMORY));
 		return EXIT_INTERNAL;
 	}
 	cluster->settings = settings;
@@ -303,7 +301,7 @@ static int run(const struct settings *settings, int argc, char **argv)
 		code = verbs[i].run(cluster);
 		cluster_dir_close(&cluster->dir);
 	} else {
-		complain("cluster: '%s' is none of start, stop, status", argv[0]);
+		complain(MSG(CLUSTER_VERB), argv[0]);
 	}
 	free(cluster);
 	return code;

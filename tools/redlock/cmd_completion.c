@@ -43,7 +43,7 @@ static int run(const struct settings *settings, int argc, char **argv)
 	(void)settings, (void)argc;
 	if (value_word(argv[0], shells, &number) != NULL) {
 		char words[64];
-		complain("redlock completion: %s: give %s", argv[0], value_words_text(shells, words, sizeof words));
+		complain(MSG(COMPLETION_SHELL), argv[0], value_words_text(shells, words, sizeof words));
 		return EXIT_USAGE;
 	}
 	if (number == sizeof scripts / sizeof scripts[0])

@@ -119,7 +119,7 @@ static int run(const struct settings *settings, int argc, char **argv)
 {
 	(void)argc;
 	if (strcmp(argv[0], "show") != 0) {
-		complain("redlock config: '%s' is not an action; give show", argv[0]);
+		complain(MSG(CONFIG_VERB), argv[0]);
 		return EXIT_USAGE;
 	}
 	if (!settings->json) {

@@ -208,7 +208,7 @@ static int examine(struct doctor *doctor, struct session *session)
 	if (code != EXIT_OK)
 		return code;
 	if (!find_all(doctor, &all)) {
-		complain("out of memory");
+		complain(MSG(NO_MEMORY));
 		code = EXIT_INTERNAL;
 	} else {
 		(session->settings->json ? print_json : print_text)(doctor, &all);
@@ -227,7 +227,7 @@ static int run(const struct settings *given, int argc, char **argv)
 	struct doctor *doctor = calloc(1, sizeof *doctor);
 	int code = doctor != NULL ? session_open(&session, &settings) : EXIT_INTERNAL;
 	if (doctor == NULL) {
-		complain("out of memory");
+		complain(MSG(NO_MEMORY));
 		return code;
 	}
 	if (code == EXIT_OK)

@@ -59,13 +59,13 @@ static int run(const struct settings *settings, int argc, char **argv)
 	const char *name = argv[0], *file = settings->status_file;
 	(void)argc;
 	if (*name == '\0') {
-		complain("redlock elect: NAME is empty");
+		complain(MSG(ELECT_EMPTY));
 		return EXIT_USAGE;
 	}
 	if (file == NULL && status_file_path(name, path))
 		file = path;
 	if (file == NULL) {
-		complain("redlock elect: NAME is too long for the name of a file; give --status-file FILE");
+		complain(MSG(ELECT_LONG));
 		return EXIT_USAGE;
 	}
 	if (settings->is_leader || settings->show_leader)

@@ -44,7 +44,7 @@ static void print_text(const struct init *in)
 		put_line("  node %u %s: %s", i + 1, init_address(in, i),
 		         guard_record_text(&in->record[i], text, sizeof text));
 	if (in->note != NULL)
-		say(in->settings, "%s", in->note);
+		say(in->settings, MSG(INIT_NOTE), in->note);
 }
 
 static void print_json(const struct init *in, int code)
@@ -73,7 +73,7 @@ static int read_all(struct init *in)
 	    guard_record_read(in->asker, in->record, in->nodes, UINT64_MAX, in->session.node_timeout_ms + 800);
 	if (error >= 0 || error == REDLOCK_E_INTERRUPTED)
 		return EXIT_OK;
-	complain("%s", redlock_strerror(error));
+	complain(MSG(LIBRARY), redlock_strerror(error));
 	return EXIT_INTERNAL;
 }
 
@@ -82,7 +82,7 @@ static void wait_for(struct init *in, const char **told)
 	uint64_t wait_ms = in->look_ms > 0 && in->look_ms < in->wait_ms ? in->look_ms : in->wait_ms;
 	uint64_t until_ns = clock_ns() + wait_ms * 1000000;
 	if (*told != in->wait_why)
-		say(in->settings, "waiting %.1f s: %s", (double)in->wait_ms / 1000, in->wait_why);
+		say(in->settings, MSG(INIT_WAITS), (double)in->wait_ms / 1000, in->wait_why);
 	*told = in->wait_why;
 	for (uint64_t now_ns = clock_ns(); now_ns < until_ns && !signals_caught(); now_ns = clock_ns()) {
 		uint64_t left_ms = (until_ns - now_ns) / 1000000 + 1;
@@ -126,12 +126,12 @@ static int take_new(struct settings *settings, struct text_list *new, int argc, 
 	if (settings->replace == NULL && argc == 0)
 		return EXIT_OK;
 	if (settings->replace == NULL || argc == 0) {
-		complain(argc == 0 ? "init: --replace takes two nodes: --replace OLD NEW"
-		                   : "init: too many arguments");
+		complain(MSG(INIT_USAGE),
+		         argc == 0 ? "--replace takes two nodes: --replace OLD NEW" : "too many arguments");
 		return EXIT_USAGE;
 	}
 	if (!text_list_add(new, argv[0])) {
-		complain("out of memory");
+		complain(MSG(NO_MEMORY));
 		return EXIT_INTERNAL;
 	}
 	settings->password_in_argv |= secret_blank_urls(argv[0]);
@@ -156,7 +156,7 @@ static int run_init(const struct settings *settings)
 {
 	struct init *in = calloc(1, sizeof *in);
 	if (in == NULL) {
-		complain("out of memory");
+		complain(MSG(NO_MEMORY));
 		return EXIT_INTERNAL;
 	}
 	int code = init_open(in, settings);
@@ -180,7 +180,7 @@ static int run(const struct settings *settings, int argc, char **argv)
 {
 	const char *wrong = check_options(settings);
 	if (wrong != NULL) {
-		complain("init: %s", wrong);
+		complain(MSG(INIT_USAGE), wrong);
 		return EXIT_USAGE;
 	}
 	struct settings own = *settings;

@@ -66,8 +66,8 @@ static int tell(const struct session *session, const char *name, const struct ma
 	else if (is_quorum && !settings->quiet)
 		put_line("%s", marker_is_run(&r->last) ? marker_words(r, words, sizeof words) : "no run is known");
 	if (!is_quorum)
-		say(settings, "too few nodes told the marker %s: %u of %u needed; %s", nodes->key, r->answered,
-		    redlock_quorum(session->client), nodes->why);
+		say(settings, MSG(LAST_UNKNOWN), nodes->key, r->answered, redlock_quorum(session->client),
+		    nodes->why);
 	return code;
 }
 
@@ -84,7 +84,7 @@ static int run(const struct settings *settings, int argc, char **argv)
 		bool is_quorum = marker_read(&nodes, &reading);
 		code = tell(&session, argv[0], &nodes, &reading, is_quorum);
 	} else {
-		complain("%s", redlock_strerror(REDLOCK_E_NOMEM));
+		complain(MSG(LIBRARY), redlock_strerror(REDLOCK_E_NOMEM));
 		code = EXIT_INTERNAL;
 	}
 	marker_close(&nodes);

@@ -116,8 +116,7 @@ static void say_missing(const struct report *report, const struct settings *sett
 {
 	for (unsigned i = 0; i < report->nodes; i++)
 		if (!report_is_definite(&report->node[i]))
-			say(settings, "node %u %s was not read: %s", i + 1, report->node[i].status.address,
-			    report->node[i].detail);
+			say(settings, MSG(LS_UNREAD), i + 1, report->node[i].status.address, report->node[i].detail);
 }
 
 static int list_once(struct ls_nodes *nodes, const struct ls_scope *scope)
@@ -125,13 +124,13 @@ static int list_once(struct ls_nodes *nodes, const struct ls_scope *scope)
 	const struct settings *settings = nodes->program->session->settings;
 	struct ls_rows rows = {0};
 	bool ok = ls_read(nodes, scope, &rows);
-	if (ok)
+	if (ok && nodes->report.result == 0)
 		show(&rows, settings);
 	ls_rows_free(&rows);
 	if (signals_caught())
 		return EXIT_SIGNAL + signals_caught();
 	if (!ok) {
-		complain("ls: %s", redlock_strerror(nodes->error));
+		complain(MSG(LS_FAILED), redlock_strerror(nodes->error));
 		return EXIT_INTERNAL;
 	}
 	if (nodes->report.result != 0)
@@ -147,6 +146,10 @@ static int run(const struct settings *given, int argc, char **argv)
 	struct session session;
 	struct ls_nodes nodes;
 	settings.interruptible = true;
+	if (!settings.follow && settings_source(&settings, offsetof(struct settings, every_ms)) != NULL) {
+		complain(MSG(LS_EVERY));
+		return EXIT_USAGE;
+	}
 	const struct ls_scope scope = {.prefix = settings.prefix != NULL ? settings.prefix : "",
 	                               .pattern = argc > 0 ? argv[0] : NULL};
 	int code = session_open(&session, &settings);
@@ -158,7 +161,7 @@ static int run(const struct settings *given, int argc, char **argv)
 	                                   .session = &session};
 	int error = code == EXIT_OK ? ls_nodes_open(&nodes, session.client, &program) : 0;
 	if (error < 0) {
-		complain("ls: %s", redlock_strerror(error));
+		complain(MSG(LS_FAILED), redlock_strerror(error));
 		code = EXIT_INTERNAL;
 	} else if (code == EXIT_OK) {
 		code = settings.follow ? ls_follow(&nodes, &scope) : list_once(&nodes, &scope);

@@ -54,7 +54,7 @@ static char **read_command(int argc, char **argv, char **shell)
 {
 	if (argc >= 2 && strcmp(argv[1], "-c") == 0) {
 		if (argc != 3) {
-			complain("%s: -c needs exactly one argument, the shell line", title);
+			complain(MSG(SHELL_LINE), title);
 			return NULL;
 		}
 		shell[2] = argv[2];
@@ -64,13 +64,11 @@ static char **read_command(int argc, char **argv, char **shell)
 		argv++;
 		argc--;
 	} else if (argc >= 2 && argv[1][0] == '-') {
-		complain("%s: options go in front of NAME; a command that begins with '-' goes after `--`: %s", title,
-		         argv[1]);
+		complain(MSG(OPTION_PLACE), title, argv[1]);
 		return NULL;
 	}
 	if (argc < 2) {
-		complain("%s: the command is missing; usage: %s [OPTION...] NAME [--] COMMAND [ARG...]", title,
-		         title);
+		complain(MSG(NO_COMMAND), title, title);
 		return NULL;
 	}
 	return argv + 1;
@@ -80,7 +78,7 @@ static bool read_report_fd(const struct settings *settings, int *ret)
 {
 	*ret = settings->report_fd == 0 ? -1 : (int)settings->report_fd;
 	if (settings->json && *ret < 0) {
-		complain("%s: --json: stdout belongs to the command; give --report-fd N for the report", title);
+		complain(MSG(JSON_OF_RUN), title);
 		return false;
 	}
 	/* A descriptor that an exec closes was not open before: it is one of ours. */
@@ -89,7 +87,7 @@ static bool read_report_fd(const struct settings *settings, int *ret)
 		errno = EBADF;
 	else if (*ret < 0 || fcntl(*ret, F_SETFD, FD_CLOEXEC) == 0)
 		return true;
-	complain("%s: --report-fd %d: %s; open it: --report-fd 3 3>FILE", title, *ret, strerror(errno));
+	complain(MSG(REPORT_FD), title, *ret, strerror(errno));
 	return false;
 }
 
@@ -97,7 +95,7 @@ static bool holds_fit(const struct settings *settings)
 {
 	bool fit = settings->max_hold_ms == 0 || settings->min_hold_ms <= settings->max_hold_ms;
 	if (!fit)
-		complain("%s: --min-hold is longer than --max-hold", title);
+		complain(MSG(HOLD_TIMES), title);
 	return fit;
 }
 
@@ -105,7 +103,7 @@ static bool marks_fit(const struct settings *settings)
 {
 	bool fit = !settings->retry_failed || settings->once_per_ms > 0;
 	if (!fit)
-		complain("%s: --retry-failed is for --once-per", title);
+		complain(MSG(RETRY_ALONE), title);
 	return fit;
 }
 

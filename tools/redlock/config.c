@@ -19,7 +19,7 @@ const struct option_group *const config_groups[] = {
 
 static int out_of_memory(void)
 {
-	complain("out of memory");
+	complain(MSG(NO_MEMORY));
 	return EXIT_INTERNAL;
 }
 
@@ -34,7 +34,7 @@ static int take(struct settings *settings, const struct redlock_setting *setting
 	if (settings_store(settings, spec, setting->value, RANK_CONFIGURED, setting->where, problem,
 	                   sizeof problem))
 		return EXIT_OK;
-	complain("%s: %s: %s", setting->where, setting->name, problem);
+	complain(MSG(CONFIG_VALUE), setting->where, setting->name, problem);
 	return EXIT_CONFIG;
 }
 
@@ -54,7 +54,7 @@ static int refused(int error, const char *why)
 {
 	if (error == REDLOCK_E_INTERRUPTED && signals_caught())
 		return EXIT_SIGNAL + signals_caught();
-	complain("%s", *why ? why : redlock_strerror(error));
+	complain(MSG(CONFIG_REFUSED), *why ? why : redlock_strerror(error));
 	return outcome_of_error(error);
 }
 
@@ -75,7 +75,7 @@ int config_apply(struct settings *settings)
 	if (error < 0)
 		return refused(error, why);
 	for (char *rest = warning, *line; (line = strtok_r(rest, "\n", &rest)) != NULL;)
-		say(settings, "warning: %s", line);
+		say(settings, MSG(CONFIG_WARNING), line);
 	int code = take_all(settings, config);
 	redlock_config_free(config);
 	return code;

@@ -86,8 +86,7 @@ bool conflicts_of_options(const struct settings *settings, const char *title)
 	for (size_t i = 0; i < sizeof pairs / sizeof pairs[0]; i++) {
 		if (!given[pairs[i].one] || !given[pairs[i].other])
 			continue;
-		complain("%s: %s and %s exclude each other: %s", title, words[pairs[i].one], words[pairs[i].other],
-		         pairs[i].why);
+		complain(MSG(OPTIONS_EXCLUDE), title, words[pairs[i].one], words[pairs[i].other], pairs[i].why);
 		found = true;
 	}
 	return found;
@@ -106,17 +105,16 @@ bool conflicts_of_names(const struct settings *settings, const char *name)
 	const struct text_list *also = &settings->also;
 	char shown[PRINTABLE_MAX];
 	if (also->count >= REDLOCK_MAX_NAMES) {
-		complain("with --also: %zu names, at most %d are allowed", also->count + 1, REDLOCK_MAX_NAMES);
+		complain(MSG(MANY_NAMES), also->count + 1, REDLOCK_MAX_NAMES);
 		return true;
 	}
 	for (size_t i = 0; i < also->count; i++) {
 		const char *other = also->items[i];
 		bool twice = strcmp(other, name) == 0 || is_earlier(also, i, other);
 		if (twice)
-			complain("--also %s: this name is given twice; give each name once",
-			         printable(other, strlen(other), shown, sizeof shown));
+			complain(MSG(NAME_TWICE), printable(other, strlen(other), shown, sizeof shown));
 		else if (!*other)
-			complain("--also: the name is empty");
+			complain(MSG(ALSO_EMPTY));
 		if (twice || !*other)
 			return true;
 	}

@@ -140,7 +140,9 @@ bool guard_record_member(const char *text, char *buffer, size_t size)
 	if (redlock_url_parse(text, NULL, 0, &url) < 0)
 		return false;
 	bool bare = strchr(url.host, ':') == NULL;
-	if (url.port == 0)
+	if (url.master[0] != '\0')
+		snprintf(buffer, size, "sentinel:%s/%s/%u", url.host, url.master, url.database);
+	else if (url.port == 0)
 		snprintf(buffer, size, "unix:%s/%u", url.path, url.database);
 	else
 		snprintf(buffer, size, "%s%s%s:%u/%u", bare ? "" : "[", url.host, bare ? "" : "]", url.port,

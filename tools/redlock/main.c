@@ -45,7 +45,7 @@ static int no_command(const char *name)
 	struct suggestion suggestion = {.word = name};
 	for (size_t i = 0; i < COMMAND_COUNT; i++)
 		suggest(&suggestion, all_commands[i]->name);
-	complain("no command '%s'%s; see `redlock help`", name, suggestion_text(&suggestion, ""));
+	complain(MSG(NO_VERB), name, suggestion_text(&suggestion, ""));
 	return EXIT_USAGE;
 }
 
@@ -202,7 +202,7 @@ static int run_command(const struct command *command, int argc, char **argv)
 		print_help(stdout, command);
 		code = EXIT_OK;
 	} else if (first >= 0 && (count < command->min_args || count > command->max_args)) {
-		complain("%s: %s; usage: %s [OPTION...] %s", title,
+		complain(MSG(ARGUMENTS), title,
 		         count < command->min_args ? "an argument is missing" : "too many arguments", title,
 		         command->arguments);
 	} else if (first >= 0) {
@@ -228,7 +228,7 @@ static int dispatch_word(const struct settings *settings, int argc, char **argv)
 {
 	bool is_version = argc > 0 && strcmp(argv[0], "version") == 0;
 	if (is_version && argc > 1) {
-		complain("redlock version: too many arguments");
+		complain(MSG(ARGUMENT_MORE));
 		return EXIT_USAGE;
 	}
 	if (settings->version || is_version)
@@ -278,7 +278,7 @@ int main(int argc, char **argv)
 	 * from the kernel, but what the heap has in reserve it does, with a page fault for each page. */
 	(void)mallopt(M_TOP_PAD, 8192);
 	if (keep_standard_fds() < 0 || signals_catch() < 0) {
-		complain("cannot start: %s", strerror(errno));
+		complain(MSG(START), strerror(errno));
 		return EXIT_INTERNAL;
 	}
 	if (is_rflock(argv[0]))
@@ -287,6 +287,6 @@ int main(int argc, char **argv)
 	if (fflush(stdout) == 0 && !ferror(stdout))
 		return code;
 	if (code != EXIT_INTERNAL) /* else it was said */
-		complain("cannot write the output: %s", strerror(errno));
+		complain(MSG(OUTPUT), strerror(errno));
 	return code == EXIT_OK ? EXIT_INTERNAL : code; /* a no is a no, also where its reasons are lost */
 }

@@ -4,25 +4,28 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <syslog.h>
 
+#include "json.h"
 #include "live.h"
 #include "printable.h"
 #include "secret.h"
 #include "streams.h"
+#include "syslog_line.h"
+#include "troubleshooting.h"
 
 enum { LINE_MAX_BYTES = 8192 };
 
-static bool never_wait;
+static bool never_wait, as_json, to_syslog;
 static const char *program = "redlock";
 
-/* The last gate: whatever a line is made of, no byte of it moves a cursor or begins another line. One write
- * per message: lines of several processes on one terminal do not mix. */
-static void put(FILE *out, const char *begin, char *line)
+/* The last gate: whatever a line is made of, no byte of it moves a cursor or begins another line. */
+static const char *gate(char *line, char *shown, size_t size)
 {
 	secret_blank_words(line); /* whatever was quoted: a URL in the wrong place, say */
-	char shown[2 * LINE_MAX_BYTES];
-	fprintf(out, "%s%s\n", begin, harmless(line, shown, sizeof shown));
+	return harmless(line, shown, size);
 }
 
 /* Whether a line says by itself who speaks: "redlock run: ...". */
@@ -35,25 +38,69 @@ static bool has_title(const char *line)
 	return false;
 }
 
-__attribute__((format(printf, 1, 0))) static void message(const char *format, va_list arguments)
+/* One write for each message: lines of several processes on one terminal do not mix. */
+static void put_json(const struct message_row *row, const char *text)
 {
-	char line[LINE_MAX_BYTES];
-	if (never_wait && !streams_take_errors())
+	char *line = NULL;
+	size_t size;
+	struct json json;
+	FILE *out = open_memstream(&line, &size);
+	if (out == NULL)
 		return;
-	vsnprintf(line, sizeof line, format, arguments);
-	live_erase();
-	char begin[16] = "";
-	if (!has_title(line))
-		snprintf(begin, sizeof begin, "%s: ", program);
-	put(stderr, begin, line);
+	json_init(&json, out);
+	json_open(&json, NULL, '{');
+	json_text(&json, "message", row->id);
+	json_text(&json, "text", text);
+	if (row->step != NULL && *row->step)
+		json_text(&json, "next", row->step);
+	json_close(&json, '}');
+	json_end(&json);
+	if (fclose(out) == 0)
+		fputs(line, stderr);
+	free(line);
 }
 
-void complain(const char *format, ...)
+static void put_text(const char *text)
+{
+	if (has_title(text))
+		fprintf(stderr, "%s\n", text);
+	else
+		fprintf(stderr, "%s: %s\n", program, text);
+}
+
+__attribute__((format(printf, 3, 0))) static void message(bool is_shown, enum message_id id,
+                                                          const char *format, va_list arguments)
+{
+	char line[LINE_MAX_BYTES], shown[2 * LINE_MAX_BYTES];
+	is_shown = is_shown && (!never_wait || streams_take_errors());
+	if (!is_shown && !to_syslog)
+		return;
+	const struct message_row *row = message_row(id);
+	vsnprintf(line, sizeof line, format, arguments);
+	const char *text = gate(line, shown, sizeof shown);
+	if (to_syslog)
+		syslog_line(row->step == NULL ? LOG_INFO : LOG_WARNING, program, row->id, text);
+	if (!is_shown)
+		return;
+	live_erase();
+	if (as_json)
+		put_json(row, text);
+	else
+		put_text(text);
+}
+
+void complain(enum message_id id, const char *format, ...)
 {
 	va_list arguments;
 	va_start(arguments, format);
-	message(format, arguments);
+	message(true, id, format, arguments);
 	va_end(arguments);
+}
+
+void messages_follow(const struct settings *settings)
+{
+	as_json = settings->json;
+	to_syslog = settings->syslog;
 }
 
 void messages_are_of(const char *name)
@@ -66,13 +113,19 @@ void messages_never_wait(void)
 	never_wait = true;
 }
 
-void say(const struct settings *settings, const char *format, ...)
+void say(const struct settings *settings, enum message_id id, const char *format, ...)
 {
-	if (settings->quiet)
-		return;
 	va_list arguments;
 	va_start(arguments, format);
-	message(format, arguments);
+	message(!settings->quiet, id, format, arguments);
+	va_end(arguments);
+}
+
+void say_now(const struct settings *settings, enum message_id id, const char *format, ...)
+{
+	va_list arguments;
+	va_start(arguments, format);
+	message(!settings->quiet && streams_take_errors(), id, format, arguments);
 	va_end(arguments);
 }
 
@@ -80,18 +133,8 @@ void put_line(const char *format, ...)
 {
 	va_list arguments;
 	va_start(arguments, format);
-	char line[LINE_MAX_BYTES];
+	char line[LINE_MAX_BYTES], shown[2 * LINE_MAX_BYTES];
 	vsnprintf(line, sizeof line, format, arguments);
 	va_end(arguments);
-	put(stdout, "", line);
-}
-
-void say_now(const struct settings *settings, const char *format, ...)
-{
-	if (settings->quiet || !streams_take_errors())
-		return;
-	va_list arguments;
-	va_start(arguments, format);
-	message(format, arguments);
-	va_end(arguments);
+	printf("%s\n", gate(line, shown, sizeof shown));
 }

@@ -25,9 +25,9 @@ static int add_list(const char *source, const char *list, struct text_list *ret)
 		error = text_list_add(ret, options.urls[i]) ? 0 : REDLOCK_E_NOMEM;
 	redlock_options_clear(&options);
 	if (error == REDLOCK_E_INVAL)
-		complain("%s: %s", source, strncmp(why, "url: ", 5) == 0 ? why + 5 : why);
+		complain(MSG(URL_LIST), source, strncmp(why, "url: ", 5) == 0 ? why + 5 : why);
 	else if (error != 0)
-		complain("out of memory");
+		complain(MSG(NO_MEMORY));
 	return error == 0 ? EXIT_OK : error == REDLOCK_E_INVAL ? EXIT_CONFIG : EXIT_INTERNAL;
 }
 
@@ -40,8 +40,7 @@ static int expand_local(const char *source, struct text_list *urls)
 	if (locals == 0)
 		return EXIT_OK;
 	if (urls->count > 1) {
-		complain("%s: `local` stands for all nodes of the local cluster and cannot be mixed with others",
-		         source);
+		complain(MSG(LOCAL_ALONE), source);
 		return EXIT_CONFIG;
 	}
 	text_list_free(urls);
@@ -56,8 +55,8 @@ static int no_cluster(const struct settings *settings)
 	for (size_t i = 0; i < settings->clusters.count && used < sizeof names; i++)
 		used += (size_t)snprintf(names + used, sizeof names - used, "%s[cluster %s]", i > 0 ? ", " : "",
 		                         settings->clusters.items[i]);
-	complain("no nodes: the configuration has %s; choose one: %s%s", names,
-	         settings->has_no_node_options ? "REDLOCK_CLUSTER=" : "-C ", settings->clusters.items[0]);
+	complain(MSG(CLUSTER_NAME), names, settings->has_no_node_options ? "REDLOCK_CLUSTER=" : "-C ",
+	         settings->clusters.items[0]);
 	return EXIT_CONFIG;
 }
 
@@ -65,9 +64,7 @@ static int no_nodes(const struct settings *settings)
 {
 	if (settings->clusters.count > 0)
 		return no_cluster(settings);
-	complain("no nodes: %sset REDLOCK_URLS (comma list of redis://host:6379), or `url` in the "
-	         "configuration; to try it here: `redlock cluster start`, then %slocal",
-	         settings->has_no_node_options ? "" : "give -r redis://host:6379 for each, or ",
+	complain(MSG(NO_NODES), settings->has_no_node_options ? "" : "give -r redis://host:6379 for each, or ",
 	         settings->has_no_node_options ? "REDLOCK_URLS=" : "-r ");
 	return EXIT_CONFIG;
 }
@@ -87,11 +84,9 @@ int nodes_find(const struct settings *settings, struct text_list *ret)
 		return no_nodes(settings);
 	int code = nodes_list(settings, ret);
 	if (settings->password_in_argv)
-		say(settings, "hint: a password on the command line can be seen by other users for a moment; "
-		              "--password-file or REDLOCK_URLS is safer");
+		say(settings, MSG(PASSWORD_SEEN));
 	if (strcmp(source->where, "REDIS_URL") == 0)
-		say(settings, "one node, from REDIS_URL: the lock is only as safe as that server; "
-		              "set REDLOCK_URLS for a quorum");
+		say(settings, MSG(ONE_NODE));
 	return code == EXIT_OK ? expand_local(source->where, ret) : code;
 }
 
@@ -100,12 +95,21 @@ bool nodes_are_local(const struct settings *settings)
 	return settings->urls.count == 1 && strcmp(settings->urls.items[0], "local") == 0;
 }
 
+/* A comma without a URL after it is between the Sentinels of one node. */
+static unsigned count_urls(const char *list)
+{
+	unsigned count = 1;
+	for (const char *at = list; (at = strchr(at, ',')) != NULL; at++) {
+		const char *scheme = strstr(at, "://");
+		count += scheme != NULL && memchr(at + 1, ',', (size_t)(scheme - at - 1)) == NULL;
+	}
+	return count;
+}
+
 const char *nodes_source(const struct settings *settings, unsigned node)
 {
 	for (size_t i = 0; i < settings->urls.count && i < settings->url_sources.count; i++) {
-		unsigned count = 1;
-		for (const char *at = settings->urls.items[i]; (at = strchr(at, ',')) != NULL; at++)
-			count++;
+		unsigned count = count_urls(settings->urls.items[i]);
 		if (node < count)
 			return settings->url_sources.items[i];
 		node -= count;

@@ -54,6 +54,8 @@ static const struct option_spec output_specs[] = {
     {'v', "verbose", NULL, OPTION_FLAG, FIELD(verbose), 0, 0, "show each node's vote on stderr"},
     {0, "json", NULL, OPTION_FLAG, FIELD(json), 0, 0, "print one JSON object on stdout"},
     {0, "trace", NULL, OPTION_FLAG, FIELD(trace), 0, 0, "show every transition on stderr"},
+    {0, "syslog", NULL, OPTION_FLAG, FIELD(syslog), 0, 0,
+     "messages to the system's log as well; with -q to it alone"},
     {'h', "help", NULL, OPTION_FLAG, FIELD(help), 0, 0, "this text"},
 };
 const struct option_group output_options = {"Output", output_specs,
@@ -360,11 +362,11 @@ static void complain_option(const struct parser *parser, const char *command, in
 	what = place != NULL ? place : what;
 	struct suggestion suggestion = {.word = typed};
 	if (is_letter && !with_value)
-		complain("%s: -%c %s; see `%s --help`", command, optopt, what, command);
+		complain(MSG(OPTION_LETTER), command, optopt, what, command);
 	else {
 		for (int i = 0; i < parser->count; i++)
 			suggest(&suggestion, parser->longs[i].name);
-		complain("%s: %.*s %s%s; see `%s --help`", command, length, argv[optind - 1], what,
+		complain(MSG(OPTION_WORD), command, length, argv[optind - 1], what,
 		         suggestion_text(&suggestion, "--"), command);
 	}
 }
@@ -397,8 +399,10 @@ int options_parse(struct settings *settings, const char *command, const struct o
 			complain_option(&parser, command, code, argv);
 			return -1;
 		}
-		if (!take(settings, spec, optarg, problem, sizeof problem)) {
-			complain("%s: --%s %s", command, spec->name, problem);
+		bool is_taken = take(settings, spec, optarg, problem, sizeof problem);
+		messages_follow(settings);
+		if (!is_taken) {
+			complain(MSG(OPTION_VALUE), command, spec->name, problem);
 			return -1;
 		}
 	}

@@ -113,6 +113,7 @@ struct settings {
 	bool verbose;
 	bool json;
 	bool trace;
+	bool syslog;
 	bool help;
 	bool version;
 };

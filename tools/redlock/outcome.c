@@ -70,8 +70,7 @@ static const struct {
     {REDLOCK_VOTE_SLOTS, EXIT_REFUSED,
      "give all who use the name the same --slots; another number works when none of its slots is held"},
     {REDLOCK_VOTE_UNCHECKED, EXIT_REFUSED,
-     "use other nodes for --slots and --compat setnx: their scripts do not check the record of a guarded "
-     "set"},
+     "use other nodes for --compat setnx: its scripts do not check the record of a guarded set"},
     {REDLOCK_VOTE_LONG_TTL, EXIT_REFUSED,
      "give a shorter --ttl; for a longer maximum, end all locks, then `redlock init --plain` and "
      "`redlock init --max-ttl`"},

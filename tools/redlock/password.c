@@ -50,7 +50,7 @@ static char *read_unseen(int terminal)
 		text[length - 1] = '\0';
 		return text;
 	}
-	complain("--askpass: no password was given");
+	complain(MSG(ASKPASS_EMPTY));
 	if (text != NULL)
 		explicit_bzero(text, MAX_PASSWORD + 1);
 	free(text);
@@ -61,7 +61,7 @@ char *password_ask(void)
 {
 	int terminal = open("/dev/tty", O_RDWR | O_NOCTTY | O_CLOEXEC);
 	if (terminal < 0) {
-		complain("--askpass: there is no terminal; give --password-file");
+		complain(MSG(ASKPASS));
 		return NULL;
 	}
 	char *text = read_unseen(terminal);

@@ -161,9 +161,9 @@ void report_votes(const struct report *report)
 		const struct node_report *node = &report->node[i];
 		const char *text = vote_words(report, i);
 		if (node->vote.rtt_ns == 0)
-			complain("node %u %s: %s", i + 1, node->status.address, text);
+			complain(MSG(NODE), i + 1, node->status.address, text);
 		else
-			complain("node %u %s: %s (%.0f us)", i + 1, node->status.address, text, rtt_us(node));
+			complain(MSG(NODE_TIMED), i + 1, node->status.address, text, rtt_us(node));
 	}
 }
 
@@ -239,10 +239,9 @@ static void say_no_quorum(const struct report *report, const struct settings *se
 {
 	char causes[CAUSES_MAX];
 	(void)list_causes(report, true, causes);
-	say(settings,
-	    report->answered < report->quorum ? "no quorum: %u of %u nodes voted, %u are needed%s"
-	                                      : "no quorum: %u of %u nodes voted, but not %u alike%s",
-	    report->answered, report->nodes, report->quorum, causes);
+	bool few = report->answered < report->quorum;
+	say(settings, MSG(NO_QUORUM), report->answered, report->nodes, few ? "" : "but not ", report->quorum,
+	    few ? "are needed" : "alike", causes);
 }
 
 /* A node that says no to a renewal has lost the key, and gets it from no renewal. */
@@ -266,9 +265,8 @@ bool report_degraded(struct report *report, const struct settings *settings)
 	unsigned count = list_causes(report, false, causes);
 	const char *lack = refused ? "without the lock" : count == 1 ? "has no vote" : "have no vote";
 	if (count > 0)
-		say_now(settings, "degraded: %u of %u nodes %s, %u votes are needed%s%s", count, report->nodes, lack,
-		        report->quorum, report->nodes - count == report->quorum ? ": one more failure ends it" : "",
-		        causes);
+		say_now(settings, MSG(DEGRADED), count, report->nodes, lack, report->quorum,
+		        report->nodes - count == report->quorum ? ": one more failure ends it" : "", causes);
 	return count > 0;
 }
 
@@ -278,8 +276,7 @@ void report_duplicates(const struct report *report, const struct settings *setti
 		for (unsigned j = i + 1; j < report->nodes; j++) {
 			const struct redlock_node_status *a = &report->node[i].status, *b = &report->node[j].status;
 			if (a->run_id[0] && strcmp(a->run_id, b->run_id) == 0)
-				say(settings, "node %u %s and node %u %s are the same server, which has one vote", i + 1,
-				    a->address, j + 1, b->address);
+				say(settings, MSG(SAME_SERVER), i + 1, a->address, j + 1, b->address);
 		}
 }
 
@@ -293,32 +290,27 @@ static void say_holder(const struct report *report, const struct settings *setti
 	char words[STANDING_TEXT_MAX];
 	standing_words(standing, words, sizeof words);
 	if (busy && report->slots > 0)
-		say(settings, "%s '%s': busy: none of its %u slots is free; slot 0: %s", report->verb, name,
-		    report->slots, words);
+		say(settings, MSG(BUSY_SLOTS), report->verb, name, report->slots, words);
 	else if (busy && standing->free >= standing->quorum)
-		say(settings, "%s '%s': was busy, and is free now", report->verb, name);
+		say(settings, MSG(BUSY_WAS), report->verb, name);
 	else if (busy && standing->state == STANDING_UNKNOWN)
-		say(settings,
-		    "%s '%s': busy: another client holds it; which one is unknown: only %u of %u nodes answered%s%s",
-		    report->verb, name, standing->known, standing->nodes, report->unread[0] ? ": " : "",
-		    report->unread);
+		say(settings, MSG(BUSY_UNKNOWN), report->verb, name, standing->known, standing->nodes,
+		    report->unread[0] ? ": " : "", report->unread);
 	else if (busy && own + sharing >= standing->quorum)
-		say(settings, "%s '%s': busy: held by this token already", report->verb, name);
+		say(settings, MSG(BUSY_OWN), report->verb, name);
 	else if (busy)
-		say(settings, "%s '%s': busy: %s%s", report->verb, name, words,
+		say(settings, MSG(BUSY), report->verb, name, words,
 		    settings->shared && standing_is_shared(standing)
 		        ? "; a client that waits for an exclusive lock goes first"
 		        : "");
 	else if (report->instead[0])
-		say(settings, "%s '%s': %s", report->verb, name, report->instead);
+		say(settings, MSG(INSTEAD), report->verb, name, report->instead);
 	else if (own > 0)
-		say(settings,
-		    "%s '%s': not held by this token: it is on %u of the %u nodes that answered, %u are needed",
-		    report->verb, name, own, standing->known, standing->quorum);
+		say(settings, MSG(GONE_PARTLY), report->verb, name, own, standing->known, standing->quorum);
 	else if (standing->state == STANDING_FREE)
-		say(settings, "%s '%s': not held by this token: nobody holds it", report->verb, name);
+		say(settings, MSG(GONE_FREE), report->verb, name);
 	else
-		say(settings, "%s '%s': not held by this token: %s", report->verb, name, words);
+		say(settings, MSG(GONE_OTHER), report->verb, name, words);
 }
 
 void report_failure(const struct report *report, const struct settings *settings)
@@ -332,13 +324,13 @@ void report_failure(const struct report *report, const struct settings *settings
 	else if (report->has_standing)
 		say_holder(report, settings, name);
 	else if (report->name != NULL)
-		say(settings, "%s '%s': %s", report->verb, name, redlock_strerror(report->result));
+		say(settings, MSG(FAILED), report->verb, name, redlock_strerror(report->result));
 	else
-		say(settings, "%s: %s", report->verb, redlock_strerror(report->result));
+		say(settings, MSG(FAILED_ALL), report->verb, redlock_strerror(report->result));
 	if (report->outcome.code == EXIT_CONFIG)
 		report_duplicates(report, settings);
 	if (report->outcome.hint != NULL)
-		say(settings, "hint: %s", report->outcome.hint);
+		say(settings, MSG(HINT), report->outcome.hint);
 }
 
 void report_json_begin(const struct report *report, struct json *json)

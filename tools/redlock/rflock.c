@@ -72,9 +72,9 @@ static const char usage[] = "usage: rflock [OPTION...] FILE COMMAND [ARG...]\n"
 static bool is_refused(const struct settings *settings, int argc)
 {
 	if (settings->no_fork && settings->close_file)
-		complain("rflock: -F and -o exclude each other, as for flock(1)");
+		complain(MSG(RFLOCK_FO));
 	else if (settings->unlock && argc > 1)
-		complain("rflock: -u unlocks a descriptor; the command would run without any lock");
+		complain(MSG(RFLOCK_UNLOCK));
 	else
 		return false;
 	return true;
@@ -152,7 +152,7 @@ static int run(struct settings *settings, int argc, char **argv)
 	                          .cannot_execute_code = FLOCK_CANNOT_EXECUTE};
 	if (strcmp(argv[1], "-c") == 0 || strcmp(argv[1], "--command") == 0) {
 		if (argc != 3) {
-			complain("rflock: %s requires exactly one command argument", argv[1]);
+			complain(MSG(RFLOCK_C), argv[1]);
 			return EXIT_USAGE;
 		}
 		snprintf(path, sizeof path, "%s", shell != NULL && *shell ? shell : _PATH_BSHELL);
@@ -161,8 +161,7 @@ static int run(struct settings *settings, int argc, char **argv)
 	}
 	if (!find_file(argv[0], file)) {
 		char shown[PRINTABLE_MAX];
-		complain("rflock: cannot open lock file %s: %s",
-		         printable(argv[0], strlen(argv[0]), shown, sizeof shown), strerror(errno));
+		complain(MSG(RFLOCK_OPEN), printable(argv[0], strlen(argv[0]), shown, sizeof shown), strerror(errno));
 		return FLOCK_NO_FILE;
 	}
 	int code = configure(settings);
@@ -179,8 +178,7 @@ static bool read_descriptor(const char *text, int *ret)
 	*ret = (int)number;
 	if (end != text && !*end && errno == 0 && number >= INT_MIN && number <= INT_MAX)
 		return true;
-	complain("rflock: bad file descriptor: '%s'; with a file give a command too",
-	         printable(text, strlen(text), shown, sizeof shown));
+	complain(MSG(RFLOCK_FD), printable(text, strlen(text), shown, sizeof shown));
 	return false;
 }
 
@@ -240,7 +238,7 @@ static int hold_descriptor(struct settings *settings, int fd, char *path)
 	                          .not_found_code = EXIT_INTERNAL,
 	                          .cannot_execute_code = EXIT_INTERNAL};
 	if (hold.again < 0 || hold.fd < 0) {
-		complain("rflock: %d: cannot open its file anew: %s", fd, strerror(errno));
+		complain(MSG(RFLOCK_ANEW), fd, strerror(errno));
 		return FLOCK_NO_FILE;
 	}
 	return keeper_start(settings, &order, &hold);
@@ -263,7 +261,7 @@ static int lock_descriptor(struct settings *settings, const char *text)
 	if (problem == NULL)
 		problem = name_descriptor(fd, path);
 	if (problem != NULL) {
-		complain("rflock: %d: %s", fd, problem);
+		complain(MSG(RFLOCK_FILE), fd, problem);
 		return FLOCK_BAD_FILE;
 	}
 	int code = configure(settings);

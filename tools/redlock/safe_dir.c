@@ -53,7 +53,7 @@ int safe_dir_open(const char *path, bool own, char ret_real[PATH_MAX])
 	const char *rest = ret_real + 1;
 	if (realpath(path, ret_real) == NULL) {
 		int error = errno;
-		complain("%s: %s", path, strerror(error));
+		complain(MSG(DIR), (int)strlen(path), path, strerror(error), "");
 		errno = error;
 		return -1;
 	}
@@ -70,7 +70,7 @@ int safe_dir_open(const char *path, bool own, char ret_real[PATH_MAX])
 	int error = errno;
 	while (rest > ret_real + 1 && rest[-1] == '/')
 		rest--;
-	complain("%.*s: %s%s", (int)(rest - ret_real), ret_real, problem, error == EPERM ? set_another : "");
+	complain(MSG(DIR), (int)(rest - ret_real), ret_real, problem, error == EPERM ? set_another : "");
 	if (fd >= 0)
 		close(fd);
 	errno = error;
@@ -96,7 +96,7 @@ int safe_dir_private(int at, const char *name, const char *path)
 		problem = "is open to other users; check its contents, then chmod 700 it";
 	if (problem == NULL)
 		return fd;
-	complain("%s: %s%s", path, problem, advice);
+	complain(MSG(DIR), (int)strlen(path), path, problem, advice);
 	if (fd >= 0)
 		close(fd);
 	errno = error;

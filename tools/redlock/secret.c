@@ -28,10 +28,33 @@ static bool blank_userinfo(char *from, char *end)
 	return colon != NULL && at > from;
 }
 
+/* The parameter of a URL that is a password: where its value begins and ends. NULL: there is none. */
+static char *password_parameter(char *text, char **ret_end)
+{
+	static const char name[] = "sentinel_password=";
+	char *from = strstr(text, name);
+	if (from == NULL)
+		return NULL;
+	from += sizeof name - 1;
+	*ret_end = from + strcspn(from, "&, \t\r\n\'\"");
+	return from;
+}
+
+static bool blank_parameters(char *text)
+{
+	bool found = false;
+	char *from, *end;
+	for (char *at = text; (from = password_parameter(at, &end)) != NULL; at = end) {
+		memset(from, '*', (size_t)(end - from));
+		found |= end > from;
+	}
+	return found;
+}
+
 bool secret_blank_urls(char *text)
 {
 	char *start = strstr(text, "://");
-	bool found = false;
+	bool found = blank_parameters(text);
 	/* A URL reaches to the next "://", not to the next comma: an unescaped comma may be in the password. */
 	while (start != NULL) {
 		char *from = start + 3;
@@ -59,6 +82,7 @@ static bool is_place(const char *from, const char *end)
 
 void secret_blank_words(char *line)
 {
+	(void)blank_parameters(line);
 	for (char *at = strstr(line, "://"); at != NULL; at = strstr(at, "://")) {
 		at += 3;
 		char *end = at + strcspn(at, " \t\r\n\'\"");
@@ -83,6 +107,9 @@ static void cut(char *from, const char *to)
 /* Takes the passwords, with their colons, out of the URLs in the text, in place. */
 static void strip_urls(char *text)
 {
+	char *value, *end;
+	for (char *at = text; (value = password_parameter(at, &end)) != NULL; at = value)
+		cut(value, end);
 	for (char *from = strstr(text, "://"); from != NULL; from = strstr(from, "://")) {
 		from += 3;
 		char *next = strstr(from, "://");

@@ -31,7 +31,7 @@ static void print_trace(void *user, const char *line)
 {
 	(void)user;
 	if (streams_take_errors()) /* as say_now() */
-		complain("trace: %s", line);
+		complain(MSG(TRACE), line);
 }
 
 /* host:pid, of the characters that an owner label may have. */
@@ -74,7 +74,7 @@ static void keep(struct session *session, const char *set)
 	session->remembered = true;
 	snprintf(session->guarded_set, sizeof session->guarded_set, "%s", set);
 	if (!guard_memory_keep(session->members, set) && session->settings->verbose)
-		complain("not remembered that these nodes are a guarded set: state directory: %s", strerror(errno));
+		complain(MSG(GUARD_MEMORY), strerror(errno));
 }
 
 void session_remember(struct session *session)
@@ -90,9 +90,7 @@ void session_remember(struct session *session)
 		guard_memory_drop(session->members);
 	}
 	if (guard.state == REDLOCK_SET_PLAIN && guard.barred > 0 && session->settings->verbose)
-		complain("the user may not read whether %u of the nodes are in a guarded set: without a guard, see "
-		         "`redlock help acl`",
-		         guard.barred);
+		complain(MSG(GUARD_BARRED), guard.barred);
 }
 
 static void fill_options(struct redlock_options *options, const struct session *session,
@@ -147,7 +145,7 @@ static const char *quotable_url(const struct text_list *urls, int node)
 static int refused(const char *where, int error, const char *url, const char *error_text)
 {
 	char shown[PRINTABLE_MAX * 4];
-	complain("%s%s%s%s%s", where != NULL ? where : "", where != NULL ? ": " : "", url, *url ? ": " : "",
+	complain(MSG(NODE_URL), where != NULL ? where : "", where != NULL ? ": " : "", url, *url ? ": " : "",
 	         error_text[0] ? printable(error_text, strlen(error_text), shown, sizeof shown)
 	                       : redlock_strerror(error));
 	/* A wrong option is a mistake of usage, a wrong line one of configuration. */
@@ -182,7 +180,7 @@ static int open_client(struct session *session, const struct text_list *urls, co
 	const char *option = NULL;
 	options.error_option = &option;
 	if (settings->insecure)
-		say(settings, "warning: --insecure: anyone on the network path can read and change the traffic");
+		say(settings, MSG(INSECURE));
 	int error = redlock_open(&options, &session->client);
 	if (error)
 		return refused(refused_source(settings, error, node, option), error,
@@ -209,9 +207,9 @@ static bool read_password(const struct settings *settings, struct redlock_option
 	login->warning_text_size = sizeof warning;
 	bool loaded = password_load(settings->password_file, login);
 	if (!loaded)
-		complain("%s%s%s", where, *where == '-' ? " " : ": ", password_problem(login));
+		complain(MSG(LOGIN), where, *where == '-' ? " " : ": ", password_problem(login));
 	if (*warning)
-		say(settings, "warning: --password-file %s", warning);
+		say(settings, MSG(PASSWORD_WARNS), warning);
 	return loaded;
 }
 
@@ -300,24 +298,19 @@ static void explain_refused_lock(struct session *session, const char *name,
 	const struct setting_source *guard = settings_source(settings, offsetof(struct settings, guard));
 	bool guarded = session_guard(settings) == REDLOCK_GUARD_REQUIRE;
 	if (!*name)
-		complain("NAME is empty");
+		complain(MSG(NAME_EMPTY));
 	else if (key > REDLOCK_MAX_NAME)
-		complain("NAME and prefix are %zu bytes, at most %d are allowed", key, REDLOCK_MAX_NAME);
+		complain(MSG(NAME_LONG), key, REDLOCK_MAX_NAME);
 	else if (token != NULL && (!*token || strlen(token) > REDLOCK_MAX_TOKEN))
-		complain("TOKEN has %zu bytes, 1 to %d are allowed", strlen(token), REDLOCK_MAX_TOKEN);
+		complain(MSG(TOKEN_LENGTH), strlen(token), REDLOCK_MAX_TOKEN);
 	else if (settings->fence && !guarded)
-		complain("--fence needs a guarded node set, and the guard is off");
-	else if (guarded && (settings->slots > 0 || settings->compat == REDLOCK_COMPAT_SETNX))
-		complain("%s does not work with a guard, which %s asks for: give --guard=off for this lock",
-		         settings->slots > 0 ? "--slots" : "--compat setnx",
-		         guard != NULL ? guard->where : "the local cluster");
+		complain(MSG(FENCE_UNGUARDED));
+	else if (guarded && settings->compat == REDLOCK_COMPAT_SETNX)
+		complain(MSG(SETNX_GUARDED), guard != NULL ? guard->where : "the local cluster");
 	else if (is_name_refused(session, options))
-		complain(
-		    "NAME is one of the keys that redlock keeps beside a lock's own: with the prefix, it must not "
-		    "end in :redlock:queue, offers, fence, setnx, last, slots or slot:NUMBER, nor be redlock:set");
+		complain(MSG(NAME_SIDE));
 	else
-		complain("the TTL is too short: it must be longer than node timeout and drift together; "
-		         "give a longer --ttl or a shorter --node-timeout");
+		complain(MSG(TTL_SHORT));
 }
 
 void session_lock_options(const struct settings *settings, struct redlock_lock_options *options)
@@ -355,7 +348,7 @@ int session_lock_with(struct session *session, const char *name, const struct re
 	if (error == REDLOCK_E_INVAL)
 		explain_refused_lock(session, name, options);
 	else if (error)
-		complain("%s", redlock_strerror(error));
+		complain(MSG(LIBRARY), redlock_strerror(error));
 	return error ? outcome_of_error(error) : EXIT_OK;
 }
 
@@ -386,9 +379,9 @@ int session_lock_all(struct session *session, const char *name, const struct red
 		names[count] = also->items[count - 1];
 	int error = redlock_lock_new_many(session->client, names, count, options, ret_lock);
 	if (error == REDLOCK_E_INVAL && work_alone(session, name, options))
-		complain("with --also: the names and their prefixes are longer than %d bytes", REDLOCK_MAX_NAME);
+		complain(MSG(NAMES_LONG), REDLOCK_MAX_NAME);
 	else if (error != REDLOCK_E_INVAL && error != 0)
-		complain("%s", redlock_strerror(error));
+		complain(MSG(LIBRARY), redlock_strerror(error));
 	return error ? outcome_of_error(error) : EXIT_OK;
 }
 
@@ -516,7 +509,7 @@ uint64_t session_ttl_ms(const struct session *session, const redlock_lock *lock)
 		return settings->ttl_ms;
 	redlock_duration_text(terms.ttl_ms, text, sizeof text);
 	if (settings->verbose)
-		say(settings, "the TTL is %s, the maximum of this node set; --ttl asks for another one", text);
+		say(settings, MSG(TTL_MAXIMUM), text);
 	return terms.ttl_ms;
 }
 

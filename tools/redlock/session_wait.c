@@ -232,10 +232,7 @@ void session_warn_lingering(const struct session *session, const char *name)
 	unsigned spare = redlock_node_count(session->client) - redlock_quorum(session->client);
 	char nodes[4096];
 	if (session->value_returns && list_debtors(session, session->told, nodes, sizeof nodes) > 0) {
-		say(session->settings,
-		    "warning: a release of this value may still be on its way and would delete the next key: do not "
-		    "use the value again, take a new one; not confirmed: %s",
-		    nodes);
+		say(session->settings, MSG(VALUE_USED), nodes);
 		return;
 	}
 	unsigned count = list_debtors(session, UINT32_MAX, nodes, sizeof nodes);
@@ -244,8 +241,7 @@ void session_warn_lingering(const struct session *session, const char *name)
 	if (also > 0)
 		snprintf(others, sizeof others, " and %zu of --also", also);
 	if (count > spare || (count > 0 && session->settings->verbose))
-		say(session->settings, "%s%u of %u nodes may keep the key '%s'%s until its TTL ends%s: %s",
-		    count > spare ? "warning: " : "", count, redlock_node_count(session->client),
-		    printable(name, strlen(name), shown, sizeof shown), others,
+		say(session->settings, MSG(KEPT), count > spare ? "warning: " : "", count,
+		    redlock_node_count(session->client), printable(name, strlen(name), shown, sizeof shown), others,
 		    count > spare ? " and keep others out" : ", which keeps nobody out", nodes);
 }

@@ -165,10 +165,7 @@ static void warn_unidentified(const struct report *report, const struct settings
 		unknown += report->node[i].status.connected && !report->node[i].status.run_id[0] &&
 		           report->node[i].vote.code != REDLOCK_VOTE_AUTH; /* before the login nothing is told */
 	if (unknown > 0 && report->nodes > 1)
-		say(settings,
-		    "warning: %u of the nodes do not say who they are (permit +info): one server under two names "
-		    "would have two votes",
-		    unknown);
+		say(settings, MSG(ANONYMOUS), unknown);
 }
 
 /* Asks each node that would do what an acquire needs what it would do after it. */

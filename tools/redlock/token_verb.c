@@ -71,8 +71,7 @@ static void say_names_left(const struct errand *e)
 {
 	unsigned left = names_left(e);
 	if (left > 0 && e->verb->operation != REDLOCK_OP_QUERY)
-		say(e->settings, "%s '%s': the token is also that of %u more name%s, %s: give %s with --also",
-		    e->verb->name, e->name, left, left == 1 ? "" : "s",
+		say(e->settings, MSG(TOKEN_MORE), e->verb->name, e->name, left, left == 1 ? "" : "s",
 		    e->verb->deletes ? "held until the TTL ends" : "not extended", left == 1 ? "it" : "them");
 }
 
@@ -101,11 +100,10 @@ static void print_json(const struct errand *e, const struct report *report)
 static void say_unconfirmed(const struct report *report, const struct settings *settings)
 {
 	unsigned count = confirmed_count(report);
-	say(settings, "confirmed by %u of %u nodes", count, report->nodes);
+	say(settings, MSG(CONFIRMED), count, report->nodes);
 	for (unsigned i = 0; i < report->nodes; i++)
 		if (!is_settled(&report->node[i]))
-			say(settings, "node %u %s did not confirm and may keep the key until its TTL ends: %s", i + 1,
-			    report->node[i].status.address, report->node[i].detail);
+			say(settings, MSG(UNCONFIRMED), i + 1, report->node[i].status.address, report->node[i].detail);
 }
 
 static void print_result(const struct errand *e, const struct report *report)
@@ -116,7 +114,7 @@ static void print_result(const struct errand *e, const struct report *report)
 	if (report->result != 0)
 		report_failure(report, settings);
 	else if (e->verb->has_validity && settings->verbose)
-		say(settings, "valid for %llu ms", (unsigned long long)e->validity_ms);
+		say(settings, MSG(VALID), (unsigned long long)e->validity_ms);
 	if (e->verb->deletes && report->outcome.code <= EXIT_NO && settings->verbose)
 		say_unconfirmed(report, settings);
 }

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 #include "troubleshooting.h"
 
+#include <fnmatch.h>
 #include <string.h>
 
 #include "exit_codes.h"
 #include "options.h"
 #include "outcome.h"
 
-enum { INDENT = 4, ID_MAX = 24 };
+enum { INDENT = 4, ID_MAX = 24, MESSAGE_MAX = 512 };
 
 static const struct {
 	int code;
@@ -34,9 +35,53 @@ static const struct {
     {EXIT_SIGNAL, "a terminal, systemd or a timeout sent it that signal"},
 };
 
+/* Rows of messages, and of sections, which have no identifier. */
+#define IN_TEXT ""
+#define NEWS NULL
+#define SECTION(name, title) {.format = (title)},
+#define MESSAGE(id, text, step) {#id, text, step},
+static const struct message_row messages[] = {
+#include "message_rows.h"
+};
+
+const struct message_row *message_row(enum message_id id)
+{
+	return &messages[id];
+}
+
 static bool has_word(const char *text, const char *word)
 {
 	return text != NULL && strcasestr(text, word) != NULL;
+}
+
+/* The text of a message without the parts that differ from one to the next: `gap` for each, "%s" with its
+ * length and precision. Returns the number of characters that are the message's own. */
+static size_t write_format(const char *format, const char *gap, char *text, size_t size)
+{
+	size_t used = 0, own = 0;
+	while (*format && used + strlen(gap) + 2 < size) {
+		if (*format != '%') {
+			own++;
+			text[used++] = *format++;
+			continue;
+		}
+		format += 1 + strspn(format + 1, "0123456789.*lz");
+		format += *format != '\0';
+		used = (size_t)(stpcpy(text + used, gap) - text);
+	}
+	text[used] = '\0';
+	return own;
+}
+
+/* Whether a line that was printed is this message. One of hardly any words of its own would be all. */
+static bool is_message(const char *line, const char *format)
+{
+	enum { TELLING = 8 };
+	char pattern[MESSAGE_MAX] = "*";
+	size_t own = write_format(format, "*", pattern + 1, sizeof pattern - 2), length = strlen(pattern);
+	pattern[length] = '*';
+	pattern[length + 1] = '\0';
+	return own >= TELLING && fnmatch(pattern, line, FNM_NOESCAPE) == 0;
 }
 
 struct page {
@@ -102,11 +147,29 @@ static void print_codes(struct page *page)
 #undef CODE_ROW
 }
 
+static void print_messages(struct page *page)
+{
+	const char *word = page->word;
+	for (size_t i = 0; i < sizeof messages / sizeof messages[0]; i++) {
+		const struct message_row *m = &messages[i];
+		char text[MESSAGE_MAX];
+		write_format(m->format, "...", text, sizeof text);
+		const char *step = m->step == NULL ? "nothing has to be done" : *m->step ? m->step : NULL;
+		if (m->id == NULL)
+			page->head = m->format;
+		else {
+			page->word = word != NULL && is_message(word, m->format) ? NULL : word;
+			row(page, m->id, -1, text, step);
+		}
+	}
+}
+
 bool troubleshooting_print(FILE *out, const char *word)
 {
 	struct page page = {.out = out, .word = word};
 	print_results(&page);
 	print_votes(&page);
 	print_codes(&page);
+	print_messages(&page);
 	return page.found;
 }

@@ -42,9 +42,8 @@ static void tell_quarantine(struct wait_view *view, uint64_t until_ns)
 		return;
 	view->quarantine_told = true;
 	live_erase();
-	say(view->settings,
-	    "waiting %.1f s for '%s': until then, nodes that may have forgotten locks do not vote (--guard)",
-	    (double)(until_ns - now_ns) / 1e9, printable(view->name, strlen(view->name), name, sizeof name));
+	say(view->settings, MSG(QUARANTINE_WAIT), (double)(until_ns - now_ns) / 1e9,
+	    printable(view->name, strlen(view->name), name, sizeof name));
 }
 
 /* Between two refusals the handle may know nothing: what it knew stays. */
@@ -136,7 +135,7 @@ static void show(const struct wait_view *view)
 	if (view->is_live)
 		live_show(text);
 	else
-		say(view->settings, "%s", text);
+		say(view->settings, MSG(WAITING), text);
 }
 
 /* ---- when ---- */

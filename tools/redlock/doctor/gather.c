@@ -157,14 +157,14 @@ int doctor_gather(struct doctor *doctor, struct session *session)
 		locate(&doctor->node[i], doctor->report.node[i].status.address);
 	int error = redlock_asker_open(session->client, &doctor->asker);
 	if (error < 0) {
-		complain("%s", redlock_strerror(error));
+		complain(MSG(LIBRARY), redlock_strerror(error));
 		return EXIT_INTERNAL;
 	}
 	if (look(doctor))
 		return EXIT_OK;
 	if (signals_caught())
 		return EXIT_SIGNAL + signals_caught();
-	complain("%s", redlock_strerror(doctor->error < 0 ? doctor->error : REDLOCK_E_NOMEM));
+	complain(MSG(LIBRARY), redlock_strerror(doctor->error < 0 ? doctor->error : REDLOCK_E_NOMEM));
 	return EXIT_INTERNAL;
 }
 

@@ -190,7 +190,7 @@ static bool hear(const struct init *in, const struct redlock_question *q)
 			put_line("node %u %s: %s", q->node + 1, init_address(in, q->node), in->change[q->node].said);
 		return true;
 	}
-	(void)init_refuse(in, q->node, "%s",
+	(void)init_refuse(in, q->node, MSG(INIT_NODE),
 	                  r->kind == REDLOCK_REPLY_ERROR ? r->text : "an answer of another kind");
 	return false;
 }
@@ -202,7 +202,7 @@ static int write_all(struct init *in, struct redlock_question *questions, struct
 		if (in->change[i].said == NULL)
 			continue;
 		if (!put_words(&words[i], &in->record[i], &in->change[i])) {
-			complain("out of memory");
+			complain(MSG(NO_MEMORY));
 			return EXIT_INTERNAL;
 		}
 		questions[count++] = (struct redlock_question){.size = sizeof(struct redlock_question),
@@ -217,12 +217,11 @@ static int write_all(struct init *in, struct redlock_question *questions, struct
 			code = EXIT_REFUSED;
 	}
 	if (error < 0 && error != REDLOCK_E_INTERRUPTED) {
-		complain("%s", redlock_strerror(error));
+		complain(MSG(LIBRARY), redlock_strerror(error));
 		return EXIT_INTERNAL;
 	}
 	if (++in->rounds > MOST_ROUNDS) {
-		complain(
-		    "the records differ from what was written: somebody else is changing them, or +hdel is missing");
+		complain(MSG(INIT_RACE));
 		return EXIT_NO;
 	}
 	return code;
@@ -236,7 +235,7 @@ int init_write(struct init *in)
 	if (questions != NULL && words != NULL)
 		code = write_all(in, questions, words);
 	else
-		complain("out of memory");
+		complain(MSG(NO_MEMORY));
 	for (unsigned i = 0; i < in->nodes && words != NULL; i++)
 		free(words[i].quoted);
 	free(words);

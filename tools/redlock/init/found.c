@@ -54,11 +54,7 @@ int init_check_room(const struct init *in)
 	for (unsigned i = 0; i < in->nodes; i++) {
 		uint64_t number;
 		if (guard_record_used_up(&in->record[i], &number))
-			code =
-			    init_refuse(in, i,
-			                "too few fencing numbers are left above the one in its record, %llu: if no lock "
-			                "ever had it, delete it there, with HDEL " GUARD_RECORD_KEY " floor gmax",
-			                (unsigned long long)number);
+			code = init_refuse(in, i, MSG(INIT_NUMBERS), (unsigned long long)number);
 	}
 	return code;
 }
@@ -245,7 +241,7 @@ static int begin(struct init *in, unsigned first)
 	in->floor = init_highest(in);
 	in->noted = false;
 	if (!write_note(in)) {
-		complain("out of memory");
+		complain(MSG(NO_MEMORY));
 		return EXIT_INTERNAL;
 	}
 	put_note(in, first);

@@ -17,6 +17,7 @@
 #include <redlock/ask.h>
 
 #include "../guard_record.h"
+#include "../message.h"
 #include "../session.h"
 
 enum { INIT_MEMBER = 320, INIT_ID = 16 };
@@ -94,8 +95,8 @@ const char *init_address(const struct init *in, unsigned node);
 /* ---- refuse.c ---- */
 
 /* Complains, in front of that with the node's name. Returns EXIT_CONFIG. */
-int init_refuse(const struct init *in, unsigned node, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
+int init_refuse(const struct init *in, unsigned node, enum message_id id, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
 /* Complains of each node that did not answer. Returns how many. */
 unsigned init_complain_silent(const struct init *in, const bool *of, const char *why);
 /* Complains of each wanted node that refuses the password or the certificate. Returns EXIT_OK or EXIT_AUTH.

@@ -48,11 +48,11 @@ static int find_member(const struct init *in, const char *member)
 static int append(struct init *in, const char *url)
 {
 	if (!text_list_add(&in->own.urls, url) || !text_list_add(&in->own.url_sources, "the list of nodes")) {
-		complain("out of memory");
+		complain(MSG(NO_MEMORY));
 		return EXIT_INTERNAL;
 	}
 	if (!guard_record_member(url, in->member[in->nodes], INIT_MEMBER)) {
-		complain("a URL of the list is not valid");
+		complain(MSG(INIT_URLS));
 		return EXIT_CONFIG;
 	}
 	in->nodes++;
@@ -64,7 +64,7 @@ static int check_count(size_t count)
 {
 	if (count <= REDLOCK_MAX_NODES)
 		return EXIT_OK;
-	complain("init: a node set has 1 to %d nodes, not %zu", REDLOCK_MAX_NODES, count);
+	complain(MSG(INIT_SIZE), REDLOCK_MAX_NODES, count);
 	return EXIT_USAGE;
 }
 
@@ -80,7 +80,7 @@ static int place(struct init *in, const char *url, const char *option, int *ret)
 	if (url == NULL)
 		return EXIT_OK;
 	if (!guard_record_member(url, member, sizeof member)) {
-		complain("init: --%s: not the URL of a node", in->settings->replace != NULL ? "replace" : option);
+		complain(MSG(INIT_URL), in->settings->replace != NULL ? "replace" : option);
 		return EXIT_CONFIG;
 	}
 	*ret = find_member(in, member);
@@ -99,15 +99,11 @@ static int check_replacement(const struct init *in, int listed)
 		return EXIT_OK;
 	const char *old = in->member[in->leaves], *new = in->member[in->joins];
 	if (in->leaves == in->joins)
-		complain("init: --replace: %s is both: a server that was replaced at its address needs no "
-		         "command, it votes after a quarantine",
-		         old);
+		complain(MSG(INIT_REPLACED), old);
 	else if (has_old)
-		complain("init: --replace: the list of nodes has both %s and %s: to leave out the first, --remove it",
-		         old, new);
+		complain(MSG(INIT_BOTH), old, new);
 	else
-		complain("init: --replace: the list of nodes has neither %s nor %s: give the members with -r", old,
-		         new);
+		complain(MSG(INIT_NEITHER), old, new);
 	return EXIT_CONFIG;
 }
 
@@ -135,7 +131,7 @@ bool init_turn_to(struct init *in, bool is_added)
 	in->list = join(in, in->listed);
 	in->target = join(in, in->wanted);
 	if (in->list == NULL || in->target == NULL)
-		complain("out of memory");
+		complain(MSG(NO_MEMORY));
 	return in->list != NULL && in->target != NULL;
 }
 
@@ -175,13 +171,13 @@ int init_open(struct init *in, const struct settings *settings)
 	if (!init_turn_to(in, in->joins >= 0 && !init_replaces(in)))
 		return EXIT_INTERNAL;
 	if (in->target[0] == '\0') {
-		complain("no node would be left%s", init_replaces(in) ? ": first --add the new one" : "");
+		complain(MSG(INIT_EMPTY), init_replaces(in) ? ": first --add the new one" : "");
 		return EXIT_CONFIG;
 	}
 	code = session_open(&in->session, &in->own);
 	int error = code == EXIT_OK ? redlock_asker_open(in->session.client, &in->asker) : 0;
 	if (error < 0)
-		complain("%s", redlock_strerror(error));
+		complain(MSG(LIBRARY), redlock_strerror(error));
 	return error < 0 ? EXIT_INTERNAL : code;
 }
 

@@ -25,18 +25,14 @@ static int check_servers(const struct init *in)
 		const struct guard_record *r = &in->record[i];
 		for (unsigned k = 0; k < i; k++)
 			if (is_alike(in, i, k))
-				return init_refuse(in, i, "is the same server as node %u: list every server once", k + 1);
+				return init_refuse(in, i, MSG(INIT_SAME), k + 1);
 		if (r->state == GUARD_NEWER_)
-			return init_refuse(in, i, "its record was written by a newer version: use that here");
+			return init_refuse(in, i, MSG(INIT_NEWER));
 		bool used = in->wanted[i] || (int)i == in->joins;
 		if (strict && used && r->state != GUARD_SILENT_ && strcmp(r->run_id, "-") == 0)
-			return init_refuse(in, i,
-			                   "it does not report its run_id, without which a restart is not seen: permit "
-			                   "+info, or accept that only wipes are seen, with --guard=auto");
+			return init_refuse(in, i, MSG(INIT_RUN_ID));
 		if (strict && used && r->replicas)
-			return init_refuse(in, i,
-			                   "it has or had replicas, or is one: detach them and restart it, or accept "
-			                   "them with --guard=auto");
+			return init_refuse(in, i, MSG(INIT_REPLICAS));
 	}
 	return EXIT_OK;
 }
@@ -116,7 +112,7 @@ static int refuse_damaged(const struct init *in, const char *advice)
 	for (unsigned i = 0; i < in->nodes; i++) {
 		const char *field = guard_record_damage(&in->record[i]);
 		if (field != NULL)
-			code = init_refuse(in, i, "its record is damaged (%s)%s", field, advice);
+			code = init_refuse(in, i, MSG(INIT_DAMAGED), field, advice);
 	}
 	return code;
 }
@@ -128,12 +124,8 @@ static int check_sets(const struct init *in, unsigned latest)
 		const struct guard_record *other = &in->record[i];
 		if (!is_sound(other) || strcmp(other->field[GUARD_SET], r->field[GUARD_SET]) == 0)
 			continue;
-		return init_refuse(in, i,
-		                   "its record is of node set %s with the members %s, and that of node %u of set %s: "
-		                   "give the nodes of one set, or first take the other one back, with `redlock init "
-		                   "--plain` and its members",
-		                   other->field[GUARD_SET], other->field[GUARD_MEMBERS], latest + 1,
-		                   r->field[GUARD_SET]);
+		return init_refuse(in, i, MSG(INIT_OTHER_SET), other->field[GUARD_SET], other->field[GUARD_MEMBERS],
+		                   latest + 1, r->field[GUARD_SET]);
 	}
 	return EXIT_OK;
 }
@@ -199,7 +191,7 @@ static int plan_without_set(struct init *in)
 		return found_before_change(in);
 	if (init_complain_silent(in, in->wanted, "") > 0)
 		return EXIT_NOQUORUM;
-	complain("init: these nodes have no record of a guarded node set; first run: redlock init");
+	complain(MSG(INIT_NO_RECORD));
 	return EXIT_CONFIG;
 }
 
@@ -288,10 +280,7 @@ static int check_numbers(const struct init *in, const struct init_config *config
 	unsigned count = init_counting(in, in->wanted, config, &largest);
 	if (count >= strtoul(config->quorum, NULL, 10))
 		return EXIT_OK;
-	complain("%u of %u nodes vote and know their fencing numbers, %s are needed: no lock can be acquired "
-	         "with --fence "
-	         "before `redlock init --new-epoch`; run that when %s nodes vote",
-	         count, in->nodes, config->quorum, config->quorum);
+	complain(MSG(INIT_NO_NUMBERS), count, in->nodes, config->quorum, config->quorum);
 	return EXIT_NOQUORUM;
 }
 
@@ -299,9 +288,7 @@ static int check_quorum(const struct init_config *config, const char *quorum)
 {
 	if (strcmp(config->quorum, quorum) == 0)
 		return EXIT_OK;
-	complain("the quorum of this set is %s, not %s: give --quorum %s, or take the set back with `redlock "
-	         "init --plain` and make it anew",
-	         config->quorum, quorum, config->quorum);
+	complain(MSG(INIT_QUORUM), config->quorum, quorum, config->quorum);
 	return EXIT_CONFIG;
 }
 
@@ -357,8 +344,7 @@ static int plan_epoch(struct init *in, const struct init_config *config)
 	for (unsigned i = 0; i < in->nodes; i++)
 		votes += in->record[i].state == GUARD_ADMITTED_ && init_has(in, i, config);
 	if (votes < strtoul(config->quorum, NULL, 10)) {
-		complain("init: %u of %u nodes are admitted, %s are needed: a new epoch begins when they are", votes,
-		         in->nodes, config->quorum);
+		complain(MSG(INIT_ADMITTED), votes, in->nodes, config->quorum);
 		return EXIT_NOQUORUM;
 	}
 	if (init_check_room(in) != EXIT_OK)
@@ -379,16 +365,8 @@ static int plan_epoch(struct init *in, const struct init_config *config)
 static int refuse_members(const struct init *in, unsigned node, const struct init_config *now)
 {
 	if (now->leaving[0] != '\0')
-		return init_refuse(
-		    in, node,
-		    "its record is of node set %s, which %s is leaving, with other members: %s; repeat "
-		    "the command that began this, `redlock init --replace` or `--remove`",
-		    now->set, now->leaving, now->members);
-	return init_refuse(
-	    in, node,
-	    "its record is of node set %s with other members: %s; give these, and change them with "
-	    "`redlock init --add URL`, `--remove URL` or `--replace OLD NEW`",
-	    now->set, now->members);
+		return init_refuse(in, node, MSG(INIT_LEAVING), now->set, now->leaving, now->members);
+	return init_refuse(in, node, MSG(INIT_MEMBERS), now->set, now->members);
 }
 
 /* The old member leaves first, then the new one joins. */
@@ -406,8 +384,7 @@ static int find_move(struct init *in, const struct init_config *now)
 		return check_quorum(now, in->list_quorum);
 	if (strcmp(now->members, in->target) != 0 || !now->finished)
 		return EXIT_OK;
-	complain("%s is no member any more: give the members that are left, and --add the new one",
-	         in->member[in->leaves]);
+	complain(MSG(INIT_FORMER), in->member[in->leaves]);
 	return EXIT_CONFIG;
 }
 
@@ -417,7 +394,7 @@ static int refuse_mendable(const struct init *in, const struct init_config *now)
 	int code = refuse_damaged(in, "; first run: redlock init");
 	for (unsigned i = 0; i < in->nodes; i++)
 		if (in->record[i].state == GUARD_BLANK_ && has_pass(&in->record[i], now))
-			code = init_refuse(in, i, "its record is damaged (version); first run: redlock init");
+			code = init_refuse(in, i, MSG(INIT_DAMAGED), "version", "; first run: redlock init");
 	return code;
 }
 
@@ -434,9 +411,7 @@ static int plan_set(struct init *in, unsigned latest)
 	if (!is_list && !is_target)
 		return refuse_members(in, latest, &now);
 	if (in->settings->max_ttl_ms > 0 && strcmp(now.ttl, in->ttl) != 0) {
-		complain("the maximum TTL of this set is %s ms: for another one take the set back with `redlock init "
-		         "--plain`, and make it anew",
-		         now.ttl);
+		complain(MSG(INIT_MAXIMUM), now.ttl);
 		return EXIT_CONFIG;
 	}
 	snprintf(in->ttl, sizeof in->ttl, "%s", now.ttl);
@@ -445,7 +420,7 @@ static int plan_set(struct init *in, unsigned latest)
 	if (code != EXIT_OK)
 		return code;
 	if ((in->settings->plain || in->settings->new_epoch) && !now.finished) {
-		complain("a change of members is not finished; first run: redlock init --finish");
+		complain(MSG(INIT_BEGUN));
 		return EXIT_CONFIG;
 	}
 	if (in->settings->plain)

@@ -8,14 +8,14 @@
 #include "../outcome.h"
 #include "init.h"
 
-int init_refuse(const struct init *in, unsigned node, const char *format, ...)
+int init_refuse(const struct init *in, unsigned node, enum message_id id, const char *format, ...)
 {
 	char text[1024];
 	va_list arguments;
 	va_start(arguments, format);
 	vsnprintf(text, sizeof text, format, arguments);
 	va_end(arguments);
-	complain("node %u %s: %s", node + 1, init_address(in, node), text);
+	complain(id, "node %u %s: %s", node + 1, init_address(in, node), text);
 	return EXIT_CONFIG;
 }
 
@@ -24,7 +24,7 @@ unsigned init_complain_silent(const struct init *in, const bool *of, const char 
 	unsigned count = 0;
 	for (unsigned i = 0; i < in->nodes; i++)
 		if (of[i] && in->record[i].state == GUARD_SILENT_) {
-			(void)init_refuse(in, i, "no answer (%s)%s", in->record[i].why, why);
+			(void)init_refuse(in, i, MSG(INIT_SILENT), in->record[i].why, why);
 			count++;
 		}
 	return count;
@@ -45,10 +45,10 @@ int init_check_logins(const struct init *in)
 		struct outcome outcome = outcome_of(REDLOCK_E_NOQUORUM, &vote, 1);
 		if (outcome.code != EXIT_AUTH)
 			continue;
-		(void)init_refuse(in, i, "%s: %s", redlock_vote_text(vote.code), in->record[i].why);
+		(void)init_refuse(in, i, MSG(INIT_LOGIN), redlock_vote_text(vote.code), in->record[i].why);
 		hint = hint != NULL ? hint : outcome.hint;
 	}
 	if (hint != NULL)
-		say(in->settings, "hint: %s", hint);
+		say(in->settings, MSG(HINT), hint);
 	return hint != NULL ? EXIT_AUTH : EXIT_OK;
 }

@@ -110,8 +110,7 @@ static int check_dead(const struct init *in)
 {
 	if (!in->settings->dead || in->leaves < 0 || in->record[in->leaves].state == GUARD_SILENT_)
 		return EXIT_OK;
-	return init_refuse(in, (unsigned)in->leaves,
-	                   "it answers: without --dead it is told that it leaves the set");
+	return init_refuse(in, (unsigned)in->leaves, MSG(INIT_ALIVE));
 }
 
 /* The former list is accepted by the members that stay: where they are too few, a living one must not leave
@@ -123,10 +122,7 @@ static int check_rest(const struct init *in, const struct init_config *now)
 		rest += in->wanted[i];
 	if (!init_replaces(in) || in->is_added || in->settings->dead || rest >= strtoul(now->quorum, NULL, 10))
 		return EXIT_OK;
-	complain(
-	    "without %s the other members, %u, are fewer than the quorum of the set, %s: first --add the new "
-	    "one, then --remove this one (if it is gone for good: --dead)",
-	    in->member[in->leaves], rest, now->quorum);
+	complain(MSG(INIT_FEW), in->member[in->leaves], rest, now->quorum);
 	return EXIT_CONFIG;
 }
 
@@ -142,7 +138,7 @@ static int check_begin(const struct init *in, const struct init_config *now)
 	for (unsigned i = 0; i < in->nodes; i++)
 		needed[i] = (in->listed[i] || (int)i == in->joins) && !is_dead(in, i);
 	if (!now->finished && !(init_replaces(in) && in->is_added)) {
-		complain("the change before this one is not finished; first run: redlock init --finish");
+		complain(MSG(INIT_BEGUN));
 		return EXIT_CONFIG;
 	}
 	if (init_complain_silent(in, needed,
@@ -152,7 +148,7 @@ static int check_begin(const struct init *in, const struct init_config *now)
 		return EXIT_NOQUORUM;
 	for (unsigned i = 0; i < in->nodes; i++)
 		if (in->listed[i] && needed[i] && !init_has(in, i, now))
-			return init_refuse(in, i, "it does not have the record of the set; first run: redlock init");
+			return init_refuse(in, i, MSG(INIT_LACKS));
 	return EXIT_OK;
 }
 
@@ -266,16 +262,11 @@ static int tell(struct init *in, const struct init_config *now)
 	if (now->leaving[0] == '\0' || in->settings->dead)
 		return check_dead(in);
 	if (in->leaves < 0 || strcmp(in->member[other], now->leaving) != 0) {
-		complain(
-		    "%s leaves the set, and must be told: add --remove and its URL, or --dead if it is gone for good",
-		    now->leaving);
+		complain(MSG(INIT_LEAVES), now->leaving);
 		return EXIT_CONFIG;
 	}
 	if (in->record[other].state == GUARD_SILENT_) {
-		(void)init_refuse(
-		    in, other,
-		    "no answer (%s): it must be told that it leaves the set; if it is gone for good: --dead",
-		    in->record[other].why);
+		(void)init_refuse(in, other, MSG(INIT_UNTOLD), in->record[other].why);
 		return EXIT_NOQUORUM;
 	}
 	if (in->record[other].state != GUARD_REMOVED_ || !init_has(in, other, now))
@@ -314,8 +305,7 @@ static void conclude(struct init *in, const struct init_config *now)
 	if (init_has_changes(in))
 		return;
 	if (in->carried == 0 && !in->uncarried)
-		complain("no fencing numbers are carried, as too few nodes know them: before `redlock init "
-		         "--new-epoch` no lock can be acquired with --fence");
+		complain(MSG(INIT_UNCARRIED));
 	in->uncarried = in->carried == 0;
 	for (unsigned i = 0; i < in->nodes; i++) {
 		if (!in->wanted[i])

@@ -128,7 +128,7 @@ static void tell_nodes(struct follow *follow)
 {
 	const struct report *report = &follow->nodes->report;
 	if (follow->round > 0 && follow->answered != report->answered)
-		say(follow->settings, "%u of %u nodes answer", report->answered, report->nodes);
+		say(follow->settings, MSG(LS_NODES), report->answered, report->nodes);
 	follow->answered = report->answered;
 }
 

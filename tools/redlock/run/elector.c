@@ -60,7 +60,7 @@ static void write_status(struct elector *e)
 	e->write_ns = e->status.state == NEWS_FOLLOWER ? clock_ns() + ttl_ns / 3 : UINT64_MAX;
 	bool written = status_file_write(e->path, &e->status);
 	if (!written && !e->cannot_write)
-		say(e->settings, "--status-file %s: %s", e->path, strerror(errno));
+		say(e->settings, MSG(STATUS_FILE), e->path, strerror(errno));
 	e->cannot_write = !written;
 }
 
@@ -159,11 +159,11 @@ static void make_up_for_loss(struct elector *e)
 	char why[32];
 	if (!atomic_load(&e->term.page->begun) || atomic_load(&e->term.page->loss_begun) || hook.line == NULL)
 		return;
-	say(e->settings, "the lock was lost at once: --on-loss runs now, after its end");
+	say(e->settings, MSG(LOST_AT_ONCE));
 	(void)setenv("REDLOCK_LATE", "1", 1);
 	int code = hook_run(&hook);
 	if (code != 0)
-		complain("--on-loss: %s", hook_why(code, why, sizeof why));
+		complain(MSG(ON_LOSS), hook_why(code, why, sizeof why));
 	(void)unsetenv("REDLOCK_LATE");
 }
 
@@ -249,7 +249,7 @@ static void keep_time(struct elector *e)
 {
 	uint64_t now_ns = clock_ns();
 	if (e->hook > 0 && now_ns >= e->hook_ns) {
-		complain("--on-change: it took longer than --hook-timeout, and is killed");
+		complain(MSG(ON_CHANGE));
 		hook_kill(e->hook);
 		e->hook_ns = UINT64_MAX;
 	}
@@ -315,7 +315,7 @@ int elector_run(const struct settings *settings, const char *name, const char *p
 	                             .busy_code = EXIT_BUSY,
 	                             .no_quorum_code = EXIT_NOQUORUM};
 	if (!begin(&e)) {
-		complain("cannot start: %s", strerror(errno));
+		complain(MSG(START), strerror(errno));
 		return EXIT_INTERNAL;
 	}
 	write_status(&e);

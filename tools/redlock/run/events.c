@@ -143,7 +143,7 @@ static void take_rights(struct run *run, int result)
 static void client_failed(struct run *run, int error)
 {
 	if (!run->client_failed)
-		say_now(run->settings, "%s", redlock_strerror(error));
+		say_now(run->settings, MSG(LIBRARY), redlock_strerror(error));
 	run->client_failed = true;
 	run->result = error;
 	if (run->state == RUN_WAITING || run->state == RUN_GIVING_UP)

@@ -78,13 +78,13 @@ static int lock_file(const struct hold *hold, int signals)
 				return 0;
 			(void)flock(hold->fd, LOCK_UN);
 			if (++tries > 1) {
-				complain("rflock: /proc does not show who has locked a file; nothing was locked");
+				complain(MSG(RFLOCK_PROC));
 				return EXIT_CONFIG;
 			}
 		} else if (errno == EWOULDBLOCK) {
 			code = pause_or_end(hold, signals, pause_ms);
 		} else {
-			complain("rflock: the file cannot be locked on this host: flock: %m");
+			complain(MSG(RFLOCK_FLOCK));
 			return FLOCK_FAILED;
 		}
 	}

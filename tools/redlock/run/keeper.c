@@ -135,7 +135,7 @@ static bool is_held(const struct wait *wait)
 static int code_of(const struct wait *wait, int status)
 {
 	if (WIFSIGNALED(status)) {
-		complain("rflock: the process that was to keep the lock was killed");
+		complain(MSG(RFLOCK_KEEPER));
 		return EXIT_INTERNAL;
 	}
 	if (wait->from_terminal && WEXITSTATUS(status) == EXIT_SIGNAL + wait->signal)
@@ -172,7 +172,7 @@ static void block_signals(sigset_t *ret_wanted, sigset_t *ret_old)
 
 static int cannot_start(void)
 {
-	complain("rflock: cannot start: %s", strerror(errno));
+	complain(MSG(START), strerror(errno));
 	return EXIT_INTERNAL;
 }
 

@@ -45,7 +45,7 @@ static bool is_to_skip(struct run *run, const struct marker_reading *r)
 	char words[512], period[32];
 	run->skipped = run->settings->once_per_ms > 0 && counts(run->settings, r);
 	if (run->skipped && run->settings->verbose)
-		say_now(run->settings, "not run again within %s: the last run %s",
+		say_now(run->settings, MSG(NOT_AGAIN),
 		        marker_time_text(run->settings->once_per_ms, period, sizeof period),
 		        marker_words(r, words, sizeof words));
 	return run->skipped;
@@ -115,7 +115,7 @@ enum mark_verdict mark_begin(struct run *run)
 	}
 	if (run->settings->once_per_ms > 0)
 		return MARK_FAIL;
-	say_now(run->settings, "too few nodes took the marker %s: %s", mark->nodes.key, mark->nodes.why);
+	say_now(run->settings, MSG(MARK_LOST), mark->nodes.key, mark->nodes.why);
 	return MARK_GO;
 }
 

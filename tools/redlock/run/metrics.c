@@ -181,7 +181,6 @@ void metrics_write(const struct run *run, const char *path)
 		written = replace_file(path, write_series, &series); /* the collector reads what ends in .prom */
 	}
 	if (!written)
-		say_now(run->settings, "--metrics-textfile %s: %s; the metrics of this run are not written", path,
-		        strerror(errno));
+		say_now(run->settings, MSG(METRICS), path, strerror(errno));
 	free(series.labels);
 }

@@ -61,8 +61,8 @@ static void tell_refusals(struct password_watch *watch, redlock_client *client, 
 		    status.last_failure != REDLOCK_VOTE_AUTH)
 			continue;
 		char shown[PRINTABLE_MAX];
-		say_now(watch->settings, "node %u %s: %s; this connection keeps the old user and password", i + 1,
-		        status.address, printable(status.last_error, strlen(status.last_error), shown, sizeof shown));
+		say_now(watch->settings, MSG(RELOGIN), i + 1, status.address,
+		        printable(status.last_error, strlen(status.last_error), shown, sizeof shown));
 		watch->told_ns = 0;
 	}
 	if (watch->told_ns != 0 && now_ns - watch->told_ns > ANSWERS_SECONDS * 1000000000ull)
@@ -90,12 +90,11 @@ static void use(struct password_watch *watch, redlock_client *client, uint64_t n
 	if (used)
 		watch->used = watch->seen;
 	if (used && !loaded)
-		say_now(watch->settings, "--password-file %s; the old password stays in use",
-		        password_problem(&options));
+		say_now(watch->settings, MSG(PASSWORD_FILE), password_problem(&options));
 	if (used && loaded) {
 		watch->told_ns = now_ns;
 		if (watch->settings->verbose)
-			say_now(watch->settings, "--password-file %s has changed: logging in again", watch->path);
+			say_now(watch->settings, MSG(PASSWORD_NEW), watch->path);
 	}
 	redlock_options_clear(&options);
 }

@@ -85,6 +85,6 @@ void record_write(const struct run *run, const struct report *report)
 	if (out != NULL)
 		write_object(out, run, report);
 	if (out == NULL || fclose(out) != 0 || !write_whole(run->order->report_fd, text, size))
-		say(run->settings, "--report-fd %d: the report could not be written", run->order->report_fd);
+		say(run->settings, MSG(REPORT), run->order->report_fd);
 	free(text);
 }

@@ -37,25 +37,17 @@ static bool fits(const struct settings *settings, const struct runs_entry *run, 
 	bool fenced = run->nearest && getenv("REDLOCK_FENCE") != NULL; /* each run sets its own, or none */
 	bool numbered = !settings->fence || fenced;
 	if (!serves && run->slot > 0)
-		say(settings, "--reentrant: the run above this one holds slot %u of '%s', not the name itself",
-		    run->slot, shown);
+		say(settings, MSG(REENTER_SLOT), run->slot, shown);
 	else if (!serves && run->kind == RUNS_SHARED)
-		say(settings,
-		    "--reentrant: the run above this one shares '%s' with others; give --shared here too, or not "
-		    "there",
-		    shown);
+		say(settings, MSG(REENTER_SHARED), shown);
 	else if (!serves && runs_kind_of(settings) == RUNS_SAFE)
-		say(settings, "--reentrant: the run above this one holds '%s' without --compat setnx-safe", shown);
+		say(settings, MSG(REENTER_SAFE), shown);
 	else if (!serves)
-		say(settings,
-		    "--reentrant: the run above this one holds '%s' %s --compat setnx; give it to both or to neither",
-		    shown, run->kind == RUNS_SETNX ? "with" : "without");
+		say(settings, MSG(REENTER_SETNX), shown, run->kind == RUNS_SETNX ? "with" : "without");
 	else if (!numbered && run->nearest)
-		say(settings, "--reentrant: the run above this one holds '%s' without --fence", shown);
+		say(settings, MSG(REENTER_FENCE), shown);
 	else if (!numbered)
-		say(settings,
-		    "--reentrant: '%s' is held by a run above the nearest one: its fencing token is not known here",
-		    shown);
+		say(settings, MSG(REENTER_NUMBER), shown);
 	return serves && numbered;
 }
 
@@ -65,11 +57,9 @@ static int tell(struct session *session, redlock_lock *lock, const char *name, c
 	const struct settings *settings = session->settings;
 	struct report report;
 	if (result == REDLOCK_E_GONE)
-		say(settings,
-		    "--reentrant: the run above this one does not hold '%s' any more, or not on these nodes", shown);
+		say(settings, MSG(REENTER_GONE), shown);
 	else
-		say(settings, "--reentrant: whether the run above this one holds '%s' is unknown: %s", shown,
-		    redlock_strerror(result));
+		say(settings, MSG(REENTER_UNKNOWN), shown, redlock_strerror(result));
 	if (lock == NULL)
 		return result == REDLOCK_E_GONE ? EXIT_LOST : outcome_of_error(result);
 	report_collect(&report, "run", name, result, session, lock);
@@ -146,7 +136,7 @@ static void await_end(pid_t child, int closed_fd)
 
 static int cannot_ask(const char *why)
 {
-	complain("--reentrant: the nodes cannot be asked: %s", why);
+	complain(MSG(REENTER_NODES), why);
 	return EXIT_INTERNAL;
 }
 
@@ -187,8 +177,8 @@ bool reenter(const struct settings *settings, const struct run_order *order, int
 	signals_restore();
 	execvp(order->argv[0], order->argv);
 	int error = errno;
-	complain("cannot execute '%s': %s",
-	         printable(order->argv[0], strlen(order->argv[0]), shown, sizeof shown), strerror(error));
+	complain(MSG(EXECUTE), printable(order->argv[0], strlen(order->argv[0]), shown, sizeof shown),
+	         strerror(error));
 	*ret_code = error == ENOENT ? order->not_found_code : order->cannot_execute_code;
 	return false;
 }

@@ -214,7 +214,7 @@ bool run_shorten(struct run *run, int result)
 	run_times_init(&run->times, run->settings, &terms);
 	bool works = run_times_work(&run->times, why, sizeof why);
 	if (!works)
-		complain("the TTL is the maximum of this node set, and these times cannot work: %s", why);
+		complain(MSG(MAXIMUM_TIMES), why);
 	if (!works || make_lock(run) != EXIT_OK) {
 		run->lock = former;
 		return false;
@@ -235,14 +235,13 @@ static bool has_terminal(void)
 
 static int cannot_start(void)
 {
-	complain("cannot start: %s", strerror(errno));
+	complain(MSG(START), strerror(errno));
 	return EXIT_INTERNAL;
 }
 
 static int cannot_find(void)
 {
-	complain("/proc does not show the processes of this PID namespace: what the command starts could not be "
-	         "stopped when the lock ends; nothing was run. `mount -t proc proc /proc` makes one");
+	complain(MSG(NO_PROC));
 	return EXIT_CONFIG;
 }
 
@@ -378,8 +377,7 @@ static bool times_work(const struct run_times *times)
 	char why[256];
 	bool works = run_times_work(times, why, sizeof why);
 	if (!works)
-		complain("these times cannot work: %s; give a longer --ttl, or a shorter --renew or --kill-after",
-		         why);
+		complain(MSG(TIMES), why);
 	return works;
 }
 

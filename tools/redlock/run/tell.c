@@ -34,7 +34,7 @@ void tell_refused(const struct run *run)
 	if (run->result == REDLOCK_E_BUSY && run->order->silent_when_busy && !run->settings->verbose)
 		return;
 	if (run->rights.refused)
-		say(run->settings, "not started: this user could take the lock, but not renew or release it");
+		say(run->settings, MSG(RIGHTS));
 	if (run->result != REDLOCK_E_CANCELLED)
 		report_failure(run->report, run->settings);
 }
@@ -55,7 +55,7 @@ void tell_granted(struct run *run)
 	name_of(run, name, sizeof name);
 	notify_status("READY=1", "holding '%s'", name);
 	if (run->settings->verbose || *run->waiting.view.said)
-		say_now(run->settings, "acquired '%s' after %.3f s", name, waited);
+		say_now(run->settings, MSG(ACQUIRED), name, waited);
 	if (run->settings->verbose && streams_take_errors())
 		tell_grant_votes(run, run->order->name);
 }
@@ -95,30 +95,26 @@ void tell_degraded(struct run *run)
 void tell_renewed(const struct run *run)
 {
 	char name[PRINTABLE_MAX];
-	say_now(run->settings, "'%s' is renewed", name_of(run, name, sizeof name));
+	say_now(run->settings, MSG(RENEWED), name_of(run, name, sizeof name));
 }
 
 void tell_leftovers(const struct run *run)
 {
 	char name[PRINTABLE_MAX];
-	say_now(run->settings,
-	        "the command has ended, processes that it started have not: '%s' is held until they are gone",
-	        name_of(run, name, sizeof name));
+	say_now(run->settings, MSG(LEFTOVERS), name_of(run, name, sizeof name));
 }
 
 void tell_unseen(const struct run *run)
 {
-	say_now(run->settings,
-	        "a process that the command started cannot be stopped, as /proc does not show it; redlock "
-	        "waits for its end");
+	say_now(run->settings, MSG(UNSEEN));
 }
 
 void tell_cannot_execute(const struct run *run, int error)
 {
 	const char *command = run->order->argv[0];
 	char shown[PRINTABLE_MAX];
-	say_now(run->settings, "cannot execute '%s': %s",
-	        printable(command, strlen(command), shown, sizeof shown), strerror(error));
+	say_now(run->settings, MSG(EXECUTE), printable(command, strlen(command), shown, sizeof shown),
+	        strerror(error));
 }
 
 void tell_note_votes(struct run *run)
@@ -144,8 +140,8 @@ static void tell_votes(const struct run *run)
 		 * is not that of this renewal, which waits for a shorter time. */
 		bool told = code == status.last_failure && code != REDLOCK_VOTE_TIMEOUT;
 		printable(status.last_error, told ? strlen(status.last_error) : 0, error, sizeof error);
-		say_now(run->settings, "node %u %s: %s%s%s", i + 1, status.address, redlock_vote_text(code),
-		        *error ? ": " : "", error);
+		say_now(run->settings, MSG(VOTE), i + 1, status.address, redlock_vote_text(code), *error ? ": " : "",
+		        error);
 	}
 }
 
@@ -154,9 +150,7 @@ static void tell_leap(const struct run *run)
 {
 	uint64_t leap_ms = redlock_leapt_ms(run->session.client) - run->leapt_ms;
 	if (leap_ms > 0)
-		say_now(run->settings,
-		        "this machine's wall clock was set forward by %.1f s: that much more time may have passed",
-		        (double)leap_ms / 1e3);
+		say_now(run->settings, MSG(CLOCK_SET), (double)leap_ms / 1e3);
 }
 
 /* The process that works under the lock: the command, or the process that gave rflock a descriptor. */
@@ -172,10 +166,9 @@ static void tell_late(const struct run *run, const char *name)
 	double left = seconds(clock_ns(), run->deadline_ns);
 	double grace = (double)run->times.kill_after_ms / 1e3;
 	if (run->order->on_loss == ON_LOSS_WARN)
-		say_now(run->settings, "'%s' could not be renewed so far; it ends in %.1f s", name, left);
+		say_now(run->settings, MSG(LATE_WARN), name, left);
 	else
-		say_now(run->settings, "'%s' could not be renewed so far; %s gets TERM in %.1f s", name, worker(run),
-		        left > grace ? left - grace : 0);
+		say_now(run->settings, MSG(LATE), name, worker(run), left > grace ? left - grace : 0);
 	tell_leap(run);
 	tell_votes(run);
 }
@@ -197,16 +190,16 @@ static const char *consequence(const struct run *run)
 static void tell_loss(const struct run *run, const char *name)
 {
 	if (run->state == RUN_ENDED) { /* while resting */
-		say_now(run->settings, "'%s' was lost before %s; %s had already ended", name,
+		say_now(run->settings, MSG(LOST_AFTER), name,
 		        run->settings->min_hold_ms > 0 ? "--min-hold was over" : "its release", worker(run));
 		return;
 	}
 	if (run->ended_before)
-		say_now(run->settings, "the lock '%s' is lost; it ended before %s did", name, worker(run));
+		say_now(run->settings, MSG(LOST_ENDED), name, worker(run));
 	else if (run->order->on_loss == ON_LOSS_KILL)
-		say_now(run->settings, "the lock '%s' is lost; %s is killed", name, worker(run));
+		say_now(run->settings, MSG(LOST_KILLED), name, worker(run));
 	else
-		say_now(run->settings, "the lock '%s' is lost; %s", name, consequence(run));
+		say_now(run->settings, MSG(LOST), name, consequence(run));
 	if (!run->near_end) /* then it was said */
 		tell_leap(run);
 	tell_votes(run);
@@ -221,18 +214,16 @@ void tell_event(const struct run *run, enum run_event event)
 		tell_late(run, name);
 		break;
 	case RUN_ON_UNMARKED:
-		say_now(run->settings, "not started: too few nodes told or took the marker %s: %s",
-		        run->mark.nodes.key, run->mark.nodes.why);
+		say_now(run->settings, MSG(MARK_REFUSED), run->mark.nodes.key, run->mark.nodes.why);
 		break;
 	case RUN_ON_TOO_LATE:
 		notify_status("STOPPING=1", "'%s' ended before the command was started", name);
-		say_now(run->settings, "the lock '%s' had no time left: the command was not started", name);
+		say_now(run->settings, MSG(TOO_LATE), name);
 		tell_leap(run);
 		break;
 	case RUN_ON_NEAR_END:
 		notify_status("STOPPING=1", "losing '%s', stopping the command", name);
-		say_now(run->settings, "'%s' was not renewed in time, so %s must stop: %s", name, worker(run),
-		        consequence(run));
+		say_now(run->settings, MSG(NEAR_END), name, worker(run), consequence(run));
 		tell_leap(run);
 		break;
 	case RUN_ON_LOSS:
@@ -241,20 +232,16 @@ void tell_event(const struct run *run, enum run_event event)
 		break;
 	case RUN_ON_MAX_HOLD:
 		notify_status("STOPPING=1", "--max-hold is reached, stopping the command");
-		say_now(run->settings, "--max-hold is reached: %s gets TERM, and KILL in %.1f s", worker(run),
-		        (double)run->times.kill_after_ms / 1e3);
+		say_now(run->settings, MSG(MAX_HOLD), worker(run), (double)run->times.kill_after_ms / 1e3);
 		break;
 	case RUN_ON_OVERDUE:
-		say_now(run->settings, "the guard process did not stop %s in time: everything is killed",
-		        worker(run));
+		say_now(run->settings, MSG(OVERDUE), worker(run));
 		break;
 	case RUN_ON_GUARD_GONE:
-		say_now(run->settings, "the guard process was killed: %s is killed, the lock given back",
-		        worker(run));
+		say_now(run->settings, MSG(GUARD_KILLED), worker(run));
 		break;
 	case RUN_ON_RELEASE_GONE:
-		say_now(run->settings, "the lock '%s' was lost before its release: another client may have held it",
-		        name);
+		say_now(run->settings, MSG(RELEASE_LOST), name);
 		break;
 	default:
 		break;

@@ -25,7 +25,7 @@ static int run_hook(const struct term *term, const sigset_t *mask, const char *l
 	char why[32];
 	int code = hook_run(&hook);
 	if (code != 0 && code != HOOK_BROKEN)
-		complain("--on-%s: %s", event, hook_why(code, why, sizeof why));
+		complain(MSG(HOOK), event, hook_why(code, why, sizeof why));
 	return code;
 }
 

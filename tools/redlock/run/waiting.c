@@ -73,8 +73,7 @@ bool waiting_answered(struct waiting *waiting, const struct session *session, co
 	waiting->seen_ns = clock_ns();
 	wait_view_hold_back(&waiting->view, false);
 	if (waiting->own != NULL && result == 0)
-		say(session->settings,
-		    "'%s' is held by the command that this one runs under: it would wait for itself",
+		say(session->settings, MSG(SELF_WAIT),
 		    printable(waiting->own, strlen(waiting->own), shown, sizeof shown));
 	if (waiting->own != NULL) {
 		if (result != REDLOCK_E_GONE)
