@@ -57,7 +57,8 @@ REDLOCK_API REDLOCK_MUST_CHECK int redlock_start_probe(redlock_lock *lock);
 /* A descriptor that is readable when redlock_process() has work to do; it includes the timers. Never read
  * or close it. It stays the same for the life of the client: take it out of the loop before redlock_close(),
  * which closes it. While another thread is in a blocking call or a keeper runs, that thread does the work:
- * then watch redlock_notice_fd() instead. Any thread. Errors: INVAL, FORKED. */
+ * then watch redlock_notice_fd() instead. Events that wait for redlock_next() do not make it readable:
+ * redlock_timeout_ns() is 0 then. Any thread. Errors: INVAL, FORKED. */
 REDLOCK_API int redlock_fd(const redlock_client *client);
 
 /* The latest time for the next redlock_process() (CLOCK_BOOTTIME ns): 0 if there is something to send or an

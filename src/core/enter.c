@@ -340,14 +340,18 @@ bool rl_enter_follows(const struct rl_lock *l, uint64_t now)
 }
 
 /* After all else that has come in this moment: a release says more. Only for a key that we waited for, not
- * for one that we have given back; and not oftener than a waiter without this message would ask. */
+ * for one that we have given back; and not oftener than a waiter without this message would ask. The key may
+ * have been given back by a claim that was divided with one of another gate, which asks again within the
+ * longest pause of a retry: whoever asks at once here divides the votes anew. */
 static void ask_for_it(struct rl_lock *l, const struct rl_event *e)
 {
 	bool first = l->phase == RL_PAUSED && l->placed && l->place == 1 && e->node == l->gate;
 	if (!first || rl_queue_gate_vote(l) != REDLOCK_KIND_NO)
 		return;
 	l->woken = true;
-	l->retry_at_ns = rl_time_min(l->retry_at_ns, rl_time_add(l->round.t0_ns, RL_PACE_LEAST_NS));
+	uint64_t least = rl_time_add(l->round.t0_ns, RL_PACE_LEAST_NS);
+	uint64_t about = rl_time_add(e->now_ns, e->entropy % (rl_round_retry_longest(l) + 1));
+	l->retry_at_ns = rl_time_min(l->retry_at_ns, rl_time_max(least, about));
 }
 
 /* If this handle no longer waits, the wake-up goes on to the next waiter. So does an old wake-up: it may

@@ -159,8 +159,13 @@ uint64_t rl_round_retry_pause(const struct rl_lock *l)
 	return rl_time_max(l->look.pause_ns, RL_ROUND_RETRY_MIN_NS);
 }
 
-void rl_round_retry_grow(struct rl_lock *l)
+uint64_t rl_round_retry_longest(const struct rl_lock *l)
 {
 	enum { LONGEST = 8 };
-	l->look.pause_ns = rl_time_min(2 * rl_round_retry_pause(l), l->rules->node_timeout_ns / LONGEST);
+	return l->rules->node_timeout_ns / LONGEST;
+}
+
+void rl_round_retry_grow(struct rl_lock *l)
+{
+	l->look.pause_ns = rl_time_min(2 * rl_round_retry_pause(l), rl_round_retry_longest(l));
 }

@@ -67,6 +67,7 @@ uint32_t rl_round_voted(const struct rl_lock *lock, enum redlock_vote_code code)
  * look.pause_ns is 0. */
 uint64_t rl_round_retry_pause(const struct rl_lock *lock);
 void rl_round_retry_grow(struct rl_lock *lock);
+uint64_t rl_round_retry_longest(const struct rl_lock *lock);
 
 /* When to try again: after a random delay, at most half of the time that is left. */
 uint64_t rl_round_retry_at(const struct rl_lock *lock, const struct rl_event *event, uint64_t left_ns);

@@ -201,8 +201,8 @@ static bool add(struct several *s, const struct rl_request *r, const struct rl_w
 		s->words[s->count++] = (struct rl_slice){s->keys, 0};
 		return true;
 	default:
-		s->words[s->count++] = word->kind == RL_WORD_FIXED ? word->fixed : part(r, word->kind, sides);
-		return true;
+		s->words[s->count] = word->kind == RL_WORD_FIXED ? word->fixed : part(r, word->kind, sides);
+		return s->words[s->count++].bytes != NULL;
 	}
 }
 
@@ -217,7 +217,7 @@ static bool expand(struct several *s, const struct rl_request *r, const struct r
 			keys = s->count;
 		if (word->kind == RL_WORD_TOKEN)
 			s->words[keys].size = rl_command_digits(s->keys, s->count - keys - 1);
-		ok = add(s, r, word, sides) && s->words[s->count - 1].bytes != NULL;
+		ok = add(s, r, word, sides);
 	}
 	return ok;
 }
@@ -248,14 +248,16 @@ static const char *end_of(struct rl_slice word)
  * Returns how the others are written. */
 static struct rl_slice shrink(struct rl_slice *words, unsigned count, const struct rl_word *row)
 {
-	size_t length = 0, at = 0, lists = 1;
+	size_t length = 0, at = 0, queues = 0, fences = 0;
 	for (; row[length].kind != RL_WORD_END; length++) {
 		if (row[length].kind == RL_WORD_NAMES)
 			at = length;
-		lists += row[length].kind == RL_WORD_QUEUES || row[length].kind == RL_WORD_FENCES;
+		queues += row[length].kind == RL_WORD_QUEUES;
+		fences += row[length].kind == RL_WORD_FENCES;
 	}
-	size_t missing = row[length - 1].kind == RL_WORD_FENCED && words[count - 1].size == 0;
-	size_t sent = lists - missing, names = (count + missing - length) / sent + 1;
+	bool counts = row[length - 1].kind != RL_WORD_FENCED || words[count - 1].size > 0;
+	size_t lists = 1 + queues + fences, sent = counts ? lists : 1 + queues;
+	size_t names = (count + lists - sent - length) / sent + 1;
 	const char *from = end_of(words[at]), *to = end_of(words[at + names - 1]);
 	memmove(words + at + lists, words + at + names * sent, (length - at - lists) * sizeof *words);
 	return (struct rl_slice){from, (size_t)(to - from)};

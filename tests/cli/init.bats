@@ -506,7 +506,9 @@ finish_killed() { # "PAUSED..." QUESTION...
 @test "a guarded set gives slots, and refuses setnx, which a plain set gives" {
 	want 0 rl run -r "$(urls 1 2 3)" -n --compat setnx plain true
 	made "1 2 3"
-	want 0 rl run -r "$(urls 1 2 3)" -n --slots 2 --guard=require slots true
+	want 79 rl run -r "$(urls 1 2 3)" -n --guard=require late true
+	says "these times cannot work" "node timeout 2s" "less than the ttl 2s"
+	want 0 "$REDLOCK_BIN" run -r "$(urls 1 2 3)" -n --slots 2 --guard=require slots true
 	want 76 rl run -r "$(urls 1 2 3)" -n --compat setnx guarded true
 	says "whose record this kind of lock does not check" "use other nodes"
 	for node in 1 2 3; do

@@ -292,23 +292,24 @@ static void lose_key(struct drive *d, unsigned node)
 	drive_step(d, (struct rl_event){.kind = RL_EV_WAKE, .node = node, .gone = true});
 }
 
-/* At once, but not sooner than the waiter would ask if nothing changed; and after all messages of this
- * moment. */
+/* After a random part of the longest pause of a retry, but not sooner than the waiter would ask if nothing
+ * changed; and after all messages of this moment. */
 TEST(a_key_that_is_gone_is_asked_for)
 {
-	static const uint64_t rows[][2] = {{3, 9}, {500, 500}}; /* told, asks */
+	static const uint64_t rows[][3] = {{3, 0, 9}, {500, 0, 500}, {500, 1, 501}}; /* told, by chance, asks */
 	for (unsigned i = 0; i < COUNT(rows); i++) {
 		struct drive d = first_in_line();
 		drive_at(&d, rows[i][0]);
+		d.entropy = rl_time_ms(rows[i][1]);
 		lose_key(&d, 1);
 		assert_int_equal(drive_deadline_ms(&d), 2000); /* not its gate */
 		lose_key(&d, 0);
-		assert_true(d.fx.send == RL_OP_NONE && drive_deadline_ms(&d) == 9);
+		assert_true(d.fx.send == RL_OP_NONE && drive_deadline_ms(&d) == rows[i][2]);
 		drive_forget(&d);
-		drive_ticks_until(&d, rows[i][1]);
+		drive_ticks_until(&d, rows[i][2]);
 		assert_true(d.lock.stage == RL_STAGE_CLAIM && d.fx.nodes == 7 && d.fx.stands);
 		drive_votes(&d, "NNN");
-		assert_true(d.lock.phase == RL_PAUSED && drive_deadline_ms(&d) > rows[i][1]);
+		assert_true(d.lock.phase == RL_PAUSED && drive_deadline_ms(&d) > rows[i][2]);
 	}
 }
 

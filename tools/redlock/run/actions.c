@@ -108,7 +108,7 @@ static void start_command(struct run *run)
 	struct run_share *share = run->guard.share;
 	wait_view_end(&run->waiting.view);
 	run->acquired_ns = run->waiting.view.end_ns;
-	run_follow_maximum(run);
+	run_follow_maximum(run, true);
 	int64_t ahead_ns = clock_ahead_ns();
 	run_publish(run, redlock_deadline_ns(run->lock), ahead_ns);
 	run->leapt_ms = redlock_leapt_ms(run->session.client);

@@ -219,7 +219,7 @@ void run_follow_deadline(struct run *run)
 	if (!run_has_processes(run) || deadline_ns == 0 || deadline_ns == run->deadline_ns)
 		return;
 	bool renewed = deadline_ns > run->deadline_ns;
-	run_follow_maximum(run);
+	run_follow_maximum(run, false);
 	run_publish(run, deadline_ns, ahead_ns);
 	if (!renewed) /* the guard has seen itself that the wall clock was set */
 		return;

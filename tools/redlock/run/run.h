@@ -116,8 +116,8 @@ void run_drive_client(struct run *run);
  * node set, and the times that follow. False: it was another refusal, or that cannot work. */
 bool run_shorten(struct run *run, int result);
 /* The times of a run that nobody gave any follow from the maximum of the node set, as its lock does. Before
- * the guard is told of a deadline. */
-void run_follow_maximum(struct run *run);
+ * the guard is told of a deadline. At the start a maximum that is too short for them is reported. */
+void run_follow_maximum(struct run *run, bool starts);
 void run_follow_deadline(struct run *run); /* tells the guard of a renewal */
 void run_finish_off(struct run *run);      /* the guard's work, after its end */
 

@@ -173,7 +173,7 @@ static int make_lock(struct run *run)
 	return session_lock_all(&run->session, run->order->name, &options, &run->lock);
 }
 
-void run_follow_maximum(struct run *run)
+void run_follow_maximum(struct run *run, bool starts)
 {
 	struct redlock_guard_status guard = {.size = sizeof guard};
 	struct redlock_lock_options options;
@@ -188,8 +188,12 @@ void run_follow_maximum(struct run *run)
 	if (redlock_client_terms(run->session.client, &options, &terms) < 0)
 		return;
 	run_times_init(&times, run->settings, &terms);
-	if (!run_times_work(&times, why, sizeof why))
+	if (!run_times_work(&times, why, sizeof why)) {
+		if (starts) /* the guard finds too little time left, and does not start the command */
+			complain(MSG(MAXIMUM_TIMES), why);
+		run->late |= starts;
 		return;
+	}
 	run->times = times;
 	atomic_store(&run->guard.share->kill_after_ns, times.kill_after_ms * 1000000);
 	atomic_store(&run->guard.share->margin_ns, times.margin_ns);
