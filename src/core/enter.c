@@ -342,7 +342,7 @@ bool rl_enter_follows(const struct rl_lock *l, uint64_t now)
 /* After all else that has come in this moment: a release says more. Only for a key that we waited for, not
  * for one that we have given back; and not oftener than a waiter without this message would ask. The key may
  * have been given back by a claim that was divided with one of another gate, which asks again within the
- * longest pause of a retry: whoever asks at once here divides the votes anew. */
+ * longest pause of a retry: a waiter that asks at once here divides the votes anew. */
 static void ask_for_it(struct rl_lock *l, const struct rl_event *e)
 {
 	bool first = l->phase == RL_PAUSED && l->placed && l->place == 1 && e->node == l->gate;

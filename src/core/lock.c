@@ -283,17 +283,21 @@ static int on_reply(struct rl_lock *l, const struct rl_event *e, struct rl_effec
 }
 
 /* The node set permits less than the TTL of this round, so the node was sent nothing. The rules follow the
- * set by now: asks the node for the TTL of the rules. Not in an upgrade, which needs what is left of the
+ * set by now: asks the node for the TTL of the rules. A node that is heard of after the grant is asked too,
+ * or the lock would lack a key there until its renewal. Not in an upgrade, which needs what is left of the
  * shared lock at least, nor where the caller asked for the TTL. */
 static int on_shorter(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
 {
 	const struct rl_round *r = &l->round;
 	bool acquires = l->phase == RL_ACQUIRING, other = r->open && r->operation != REDLOCK_OP_ACQUIRE;
-	bool possible = (acquires || other) && r->turn == RL_TURN_NONE && !r->asked_ttl;
+	bool late = l->phase == RL_HELD && !r->open && e->seq == l->claim_seq && l->rules->slots == 0;
+	bool possible = (acquires || other || late) && r->turn == RL_TURN_NONE && !r->asked_ttl;
 	if (!possible || e->seq != r->seq || has_voted(l, e->node))
 		return REDLOCK_E_STATE;
 	l->round.ttl_ns = rl_time_min(r->ttl_ns, l->rules->ttl_ns);
 	(acquires ? rl_acquire_again : rl_round_again)(l, 1u << e->node, e->now_ns, fx);
+	if (late)
+		l->owed |= fx->nodes;
 	return 0;
 }
 

@@ -158,6 +158,8 @@ is_anywhere() { # KEY
 	init 78 "1 2" --remove "$(node_url 3)"
 	says "first run: redlock init"
 	init 69 "1 2" --add unix:///nowhere
+	init 78 "1 2" --add "$(node_url 2)"
+	says "is in the list of nodes"
 	[ "$(record 1 set)" = "" ]
 	made "1 2 3"
 	init 78 "1 2 3 4"

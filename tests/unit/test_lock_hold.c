@@ -400,12 +400,13 @@ TEST(a_ttl_that_nobody_asked_for_becomes_shorter)
 	struct rl_rules rules = drive_rules(3);
 	struct drive d = drive_begin(rules, "acquire; shorter 0; shorter 1; votes Y; at 20; votes .Y; shorter 2");
 	drive_expect(
-	    &d, "[    0.000] idle: acquire -> acquiring ... | send acquire #1 ttl 30000.000\n"
-	        "[    0.000] acquiring: shorter -> acquiring ... | send acquire #1 again to 1 ttl 10000.000\n"
-	        "[    0.000] acquiring: shorter -> acquiring ... | send acquire #1 again to 2 ttl 10000.000\n"
-	        "[    0.000] acquiring: reply #1 node 0 YES -> acquiring Y..\n"
-	        "[   20.000] acquiring: reply #1 node 1 YES -> held YY. until 9898.000 | done acquire OK\n"
-	        "[   20.000] held: shorter -> held YY. until 9898.000 | error STATE\n");
+	    &d,
+	    "[    0.000] idle: acquire -> acquiring ... | send acquire #1 ttl 30000.000\n"
+	    "[    0.000] acquiring: shorter -> acquiring ... | send acquire #1 again to 1 ttl 10000.000\n"
+	    "[    0.000] acquiring: shorter -> acquiring ... | send acquire #1 again to 2 ttl 10000.000\n"
+	    "[    0.000] acquiring: reply #1 node 0 YES -> acquiring Y..\n"
+	    "[   20.000] acquiring: reply #1 node 1 YES -> held YY. until 9898.000 | done acquire OK\n"
+	    "[   20.000] held: shorter -> held YY. until 9898.000 | send acquire #1 again to 4 ttl 10000.000\n");
 	d = drive_idle(rules);
 	drive_probe(&d);
 	drive_play(&d, "shorter 0");

@@ -290,6 +290,10 @@ MESSAGE(INIT_DAMAGED, "its record is damaged (%s)%s",
 MESSAGE(INIT_OTHER_SET, "its record is of node set %s with the members %s, and that of node %u of set %s: "
         "give the nodes of one set, or first take the other one back, with `redlock init --plain` and its "
         "members", IN_TEXT)
+MESSAGE(INIT_ADD_LISTED,
+        "init: --add: %s is in the list of nodes, which are no guarded set yet: make one of all of them with "
+        "`redlock init`, or give the others alone with -r",
+        IN_TEXT)
 MESSAGE(INIT_NO_RECORD, "init: these nodes have no record of a guarded node set; first run: redlock init",
         IN_TEXT)
 MESSAGE(INIT_NO_NUMBERS, "%u of %u nodes vote and know their fencing numbers, %s are needed: no lock can "

@@ -46,6 +46,7 @@ struct init {
 	unsigned nodes;
 	int leaves, joins; /* the members that a change is about; -1: none. Both: one replaces the other, */
 	bool is_added;     /* in two moves. In this move: `joins` comes */
+	bool is_listed;    /* `joins` was in the list of nodes that was given */
 	bool founds;       /* the listed nodes are plain: they become a set, and then `joins` comes */
 	int other;         /* the member that this move is about */
 	char member[REDLOCK_MAX_NODES + 1][INIT_MEMBER];

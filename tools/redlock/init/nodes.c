@@ -113,6 +113,7 @@ static int place_others(struct init *in)
 	int code = place(in, in->settings->remove, "remove", &in->leaves);
 	if (code == EXIT_OK)
 		code = place(in, in->settings->add, "add", &in->joins);
+	in->is_listed = in->joins >= 0 && in->joins < listed;
 	return code == EXIT_OK ? check_replacement(in, listed) : code;
 }
 

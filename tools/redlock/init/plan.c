@@ -167,6 +167,10 @@ static struct init_config config_of(const struct init *in, const struct guard_re
 /* --add to plain nodes: these become a set first. Later rounds go on with that until it is made. */
 static int found_before_change(struct init *in)
 {
+	if (in->is_listed) {
+		complain(MSG(INIT_ADD_LISTED), init_address(in, (unsigned)in->joins));
+		return EXIT_CONFIG;
+	}
 	if (init_complain_silent(in, in->wanted, ": a change needs all nodes") > 0)
 		return EXIT_NOQUORUM;
 	in->founds = true;
