@@ -16,7 +16,7 @@
 struct world;
 struct proof;
 
-/* What the core had before a step. */
+/* The core before a step. */
 struct proof_before {
 	enum rl_phase phase;
 	bool claims, open;

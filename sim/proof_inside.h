@@ -34,7 +34,7 @@ enum {
 };
 #define PROOF_NONE UINT32_MAX
 
-/* What becomes of one name. */
+/* The state of one name. */
 struct proof_name {
 	struct lock lock;
 	bool refused;
@@ -53,7 +53,7 @@ struct proof_name {
 	             [PROOF_VALUES]; /* for a later claim, older requests with the value were gone */
 	unsigned made;               /* claims, since those that were over made room */
 	bool forgot[SIM_MAX_NODES];  /* the node lost the key, which it still owes */
-	/* What clocks showed at its last tick. */
+	/* The clocks at its last tick. */
 	uint64_t world_ns;
 	int64_t node_ns[SIM_MAX_NODES], actor_ns[SIM_MAX_ACTORS];
 	uint32_t lives[SIM_MAX_ACTORS];

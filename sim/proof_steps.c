@@ -208,7 +208,7 @@ static real in_theorem(const struct stage *s, uint64_t at_ns)
 	return s->t->clock[s->h->claim] + (int64_t)(at_ns - actor_now(s->w, &s->w->actors[s->h->actor])) * UNIT;
 }
 
-/* What the client counts on is read from its deadline, and the axiom is asked of it. */
+/* The time that a client counts on is read from its deadline, and the axiom is asked of it. */
 static void observe(const struct stage *s, unsigned ttl, real from)
 {
 	s->t->counts[ttl] = in_theorem(s, s->l->valid_until_ns) - from;

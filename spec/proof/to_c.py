@@ -93,7 +93,7 @@ class C:
                      f'\treturn {"true" if good else "false"};', '}']
         return f'{name}(s{"".join(", " + env[v][0] for v in seen)})'
 
-    # ---- What is false is told with the value of each term -------------------------------------------------------
+    # ---- A false sentence is told with the value of each term ---------------------------------------------------
 
     def terms(self, tree, env, found):
         """The terms of a sentence that have a value of their own, outside of inner quantifiers."""
