@@ -96,7 +96,7 @@ struct seen_token {
 struct check {
 	bool failed;
 	uint64_t found[VIOLATION_COUNT];
-	char first[540];    /* the first violation in words */
+	char first[540];   /* the first violation in words */
 	char refused[480]; /* the first step that the theorem refuses */
 	struct seen_token *tokens;
 	size_t token_count;
