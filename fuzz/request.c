@@ -63,6 +63,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	struct rl_wire wire = {0};
 	for (r.operation = 0; r.operation < RL_OP_COUNT; r.operation++) {
 		rl_wire_free(&wire);
+		r.number = r.operation == RL_OP_RAISE ? 1 + (r.ttl_ms >> 1) : 0; /* a raise has one, and counters */
 		for (unsigned form = 0; form < RL_FORM_WATCH; form++) {
 			struct words want;
 			struct expected_room room;

@@ -312,13 +312,14 @@ static int refuse_local(const struct redlock_options *o, const char *list)
 static int check_urls(const struct redlock_options *o, const char *list)
 {
 	int error = 0;
+	unsigned node = 0;
 	char *url, text[512];
 	struct redlock_url parsed = {.size = sizeof parsed};
 	while (error == 0 && rl_url_list_next(&list, &url)) {
 		if (url == NULL)
 			error = fail(o, REDLOCK_E_NOMEM, "out of memory");
-		else if (*url && redlock_url_parse(url, text, sizeof text, &parsed) < 0)
-			error = fail(o, REDLOCK_E_CONFIG, "%s", text);
+		else if (*url && ++node && redlock_url_parse(url, text, sizeof text, &parsed) < 0)
+			error = fail(o, REDLOCK_E_CONFIG, "node %u: %s", node, text);
 		rl_url_list_free(url);
 	}
 	return error;

@@ -20,6 +20,9 @@ enum { ORDER_PART = 8 };
 #define DEAF_NS (100 * RL_NS_PER_MS)
 #define FOLLOWS_NS (100 * RL_NS_PER_MS)
 
+/* A waiter that is told of the end of a key asks within this. */
+#define GONE_NS (25 * RL_NS_PER_MS)
+
 /* The messages of all nodes come within about one trip of each other. */
 #define LEAST_PATIENCE_NS (5 * RL_NS_PER_MS)
 
@@ -350,7 +353,8 @@ static void ask_for_it(struct rl_lock *l, const struct rl_event *e)
 		return;
 	l->woken = true;
 	uint64_t least = rl_time_add(l->round.t0_ns, RL_PACE_LEAST_NS);
-	uint64_t about = rl_time_add(e->now_ns, e->entropy % (rl_round_retry_longest(l) + 1));
+	uint64_t longest = rl_time_min(rl_round_retry_longest(l), GONE_NS);
+	uint64_t about = rl_time_add(e->now_ns, e->entropy % (longest + 1));
 	l->retry_at_ns = rl_time_min(l->retry_at_ns, rl_time_max(least, about));
 }
 

@@ -290,13 +290,13 @@ static int on_shorter(struct rl_lock *l, const struct rl_event *e, struct rl_eff
 {
 	const struct rl_round *r = &l->round;
 	bool acquires = l->phase == RL_ACQUIRING, other = r->open && r->operation != REDLOCK_OP_ACQUIRE;
-	bool late = l->phase == RL_HELD && !r->open && e->seq == l->claim_seq && l->rules->slots == 0;
+	bool late = l->phase == RL_HELD && !r->open && l->rules->slots == 0;
 	bool possible = (acquires || other || late) && r->turn == RL_TURN_NONE && !r->asked_ttl;
 	if (!possible || e->seq != r->seq || has_voted(l, e->node))
 		return REDLOCK_E_STATE;
 	l->round.ttl_ns = rl_time_min(r->ttl_ns, l->rules->ttl_ns);
 	(acquires ? rl_acquire_again : rl_round_again)(l, 1u << e->node, e->now_ns, fx);
-	if (late)
+	if (late && e->seq == l->claim_seq)
 		l->owed |= fx->nodes;
 	return 0;
 }

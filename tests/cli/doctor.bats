@@ -229,6 +229,12 @@ as_user=(--user u --prefix app:)
 	doctor 1 -r "unix://$sandbox/ahead.sock" -r "unix://$sandbox/still.sock" -r "$(node_url 1)"
 	finds 0 own-clock warning " s ahead of that of most nodes"
 	finds 3 clock-offset warning " s ahead of that of most nodes"
+	set_clock "$sandbox/clock-ahead" 20000000000 # no two nodes agree
+	doctor 1 -r "unix://$sandbox/ahead.sock" -r "unix://$sandbox/still.sock" -r "$(node_url 1)"
+	finds 1 clock-offset warning " s ahead of that of this machine"
+	finds 2 clock-offset warning " s behind that of this machine"
+	lacks 3 clock-offset
+	lacks 0 own-clock
 	/usr/bin/python3 - "$sandbox/clock-ahead" >"$sandbox/runs" 3>&- <<-'END' &
 		import struct, sys, time
 		begin = time.monotonic_ns()

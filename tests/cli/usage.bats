@@ -42,6 +42,7 @@ teardown() {
 	want 0 "$REDLOCK_BIN" help troubleshooting "not reachable"
 	[[ $output == *"DOWN (69): not reachable"*"start the nodes that are down"* && $output != *NOPERM* ]]
 	want 1 "$REDLOCK_BIN" help troubleshooting no-such-word
+	says "is about 'no-such-word'"
 	want 69 "$REDLOCK_BIN" acquire --json -r redis://127.0.0.1:1 -n job
 	json_is 'j["reason"] == "DOWN" and j["hint"].startswith("start the nodes")'
 	want 64 "$REDLOCK_BIN" help nosuch

@@ -441,7 +441,9 @@ TEST(a_ttl_that_is_needed_is_refused)
 	                 "[    0.000] held: shorter -> held ... until 29698.000 | error STATE\n"
 	                 "[    0.000] held: shorter -> held ... until 29698.000 | error STATE\n");
 	d = drive_begin_held(drive_rules(3), "extend 0; votes YY; forget; shorter 2");
-	drive_expect(&d, "[    0.000] held: shorter -> held YY. until 29698.000 | error STATE\n");
+	drive_expect(
+	    &d,
+	    "[    0.000] held: shorter -> held YY. until 29698.000 | send extend #2 again to 4 ttl 10000.000\n");
 	d = drive_begin(drive_rules(3), "acquire; votes NN; forget; shorter 2");
 	drive_expect(&d, "[    0.000] looking: shorter -> looking NN. | error STATE\n");
 	d = drive_begin(drive_rules(3), "acquire; votes Y; forget; shorter 0"); /* it has voted */

@@ -165,13 +165,21 @@ static int show_acl(void)
 	return EXIT_OK;
 }
 
+static int show_troubleshooting(const char *word)
+{
+	if (troubleshooting_print(stdout, word))
+		return EXIT_OK;
+	complain(MSG(NOTHING_FOUND), word);
+	return EXIT_NO;
+}
+
 static int show_help(int argc, char **argv)
 {
 	const struct command *command = argc > 1 ? find_command(argv[1]) : NULL;
 	if (argc > 1 && strcmp(argv[1], "acl") == 0)
 		return show_acl();
 	if (argc > 1 && strcmp(argv[1], "troubleshooting") == 0)
-		return troubleshooting_print(stdout, argc > 2 ? argv[2] : NULL) ? EXIT_OK : EXIT_NO;
+		return show_troubleshooting(argc > 2 ? argv[2] : NULL);
 	if (argc > 1 && command == NULL)
 		return no_command(argv[1]);
 	if (command != NULL)

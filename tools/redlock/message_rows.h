@@ -353,4 +353,6 @@ SECTION(MACHINE, "This machine")
 MESSAGE(NO_MEMORY, "out of memory",
         "free memory, or raise the limit of this process (`ulimit -v`, MemoryMax of the unit)")
 MESSAGE(START, "cannot start: %s", "raise the limits of this process: `ulimit -a` shows them")
+MESSAGE(NOTHING_FOUND, "nothing in `redlock help troubleshooting` is about '%s'",
+        "give one word of the message, as TIMEOUT, or the line alone, without \"hint:\"")
 MESSAGE(OUTPUT, "cannot write the output: %s", "the reader of stdout has gone, or its disk is full")

@@ -84,16 +84,22 @@ static int compare(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* The clock of most nodes; of fewer than three it is not known who is right, and ours counts. */
-static int64_t median_ns(const struct doctor *doctor, unsigned *ret_count)
+/* The clock of most nodes. Of fewer than three, or where most do not agree within a second, it is not known
+ * which one is right, and ours counts. */
+static int64_t reference_ns(const struct doctor *doctor, bool *ret_of_most)
 {
+	enum { AGREE_NS = 1000000000 };
 	int64_t all[REDLOCK_MAX_NODES] = {0};
-	*ret_count = 0;
+	unsigned count = 0, near = 0;
 	for (unsigned i = 0; i < doctor->nodes; i++)
 		if (doctor->node[i].sees[DOCTOR_TIME])
-			all[(*ret_count)++] = middle_ns(&doctor->node[i]);
-	qsort(all, *ret_count, sizeof all[0], compare);
-	return *ret_count >= 3 ? all[*ret_count / 2] : doctor->wall_ns;
+			all[count++] = middle_ns(&doctor->node[i]);
+	qsort(all, count, sizeof all[0], compare);
+	int64_t median_ns = all[count / 2];
+	for (unsigned i = 0; i < count; i++)
+		near += llabs(all[i] - median_ns) < AGREE_NS;
+	*ret_of_most = count >= 3 && near > count / 2;
+	return *ret_of_most ? median_ns : doctor->wall_ns;
 }
 
 /* The part of a range that is certain: 0 if the range has 0 in it. */
@@ -105,17 +111,15 @@ static int64_t at_least(int64_t low, int64_t high)
 int64_t doctor_clock_offset_ns(const struct doctor *doctor, const struct doctor_node *node,
                                bool *ret_from_most)
 {
-	unsigned count;
-	int64_t median = median_ns(doctor, &count);
-	*ret_from_most = count >= 3;
-	return at_least(node->clock.last.low_ns - median, node->clock.last.high_ns - median);
+	int64_t reference = reference_ns(doctor, ret_from_most);
+	return at_least(node->clock.last.low_ns - reference, node->clock.last.high_ns - reference);
 }
 
 int64_t doctor_clock_own_offset_ns(const struct doctor *doctor)
 {
-	unsigned count;
-	int64_t median = median_ns(doctor, &count);
-	return count >= 3 ? doctor->wall_ns - median : 0;
+	bool of_most;
+	int64_t reference = reference_ns(doctor, &of_most);
+	return of_most ? doctor->wall_ns - reference : 0;
 }
 
 int64_t doctor_clock_gain_ns(const struct doctor_node *node, uint64_t *ret_elapsed_ns)
