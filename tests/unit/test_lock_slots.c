@@ -57,6 +57,17 @@ TEST(a_quorum_for_one_slot_grants)
 
 /* Yes to the extend of another slot, where servers do not say who they are: it is one server under two names.
  */
+/* Which slot it would give is not known: the next renewal asks for the one that is held. */
+TEST(a_node_heard_of_after_the_grant_is_not_asked_for_a_slot)
+{
+	struct drive d = begin(slots(3, 0));
+	give(&d, 0, 2);
+	give(&d, 1, 2);
+	drive_forget(&d);
+	drive_play(&d, "shorter 2");
+	drive_expect(&d, "[    0.000] held: shorter -> held YY. until 29698.000 slot 2 | error STATE\n");
+}
+
 TEST(a_node_that_gave_another_slot_has_nothing_of_this_one)
 {
 	for (int late = 0; late < 2; late++) {
