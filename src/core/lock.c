@@ -283,9 +283,9 @@ static int on_reply(struct rl_lock *l, const struct rl_event *e, struct rl_effec
 }
 
 /* The node set permits less than the TTL of this round, so the node was sent nothing. The rules follow the
- * set by now: asks the node for the TTL of the rules. A node that is heard of after the grant is asked too,
- * or the lock would lack a key there until its renewal. Not in an upgrade, which needs what is left of the
- * shared lock at least, nor where the caller asked for the TTL. */
+ * set by now: asks the node for the TTL of the rules. A node that is heard of after the decision is asked
+ * too, or the lock would lack a key there, or time, until its next renewal. Not in an upgrade, which needs
+ * what is left of the shared lock at least, nor where the caller asked for the TTL. */
 static int on_shorter(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
 {
 	const struct rl_round *r = &l->round;

@@ -285,7 +285,7 @@ static void hear(const struct rl_sentinels *s, struct sentinel *one, const struc
 	}
 }
 
-/* Takes one reply. False: there is none at present, or the link has broken. */
+/* Takes one reply. False: no reply has come yet, or the link has broken. */
 static bool take_next(const struct rl_sentinels *s, struct sentinel *one, uint64_t now_ns)
 {
 	const struct rl_reply *reply;

@@ -210,7 +210,7 @@ struct given {
 };
 #undef GIVEN
 
-/* The parameters with a text. False: it is none of these. */
+/* Takes a parameter that has a text. False: the parameter is another one. */
 static bool parse_text(struct rl_slice name, struct rl_slice value, struct rl_endpoint *e,
                        const char **ret_bad)
 {

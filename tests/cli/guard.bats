@@ -48,6 +48,16 @@ guard_line() { # TEXT: what the last output says of the guard, once
 	auto 0 "1 2 3" -n held sh -c '! kill -0 "$1" 2>/dev/null' - "$(<"$sandbox/held.pid")"
 }
 
+@test "a node that was wiped tells its time, though it has no record: nothing is said of its clock" {
+	made "1 2 3"
+	for attempt in 1 2 3 4 5; do # its answer must come after another node's
+		wiped 3
+		rm -rf "$memory"
+		auto 0 "1 2 3" -v "job$attempt" true
+		[[ $stderr != *"its clock"* ]] || { echo "$stderr" && return 1; }
+	done
+}
+
 @test "a list that shares one node with a guarded set is refused by that node's record" {
 	made "1 2 3"
 	auto 76 "3 4 5" -n job touch "$sandbox/entered"

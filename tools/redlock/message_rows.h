@@ -62,7 +62,7 @@ MESSAGE(ELECT_LONG, "redlock elect: NAME is too long for the name of a file; giv
         IN_TEXT)
 MESSAGE(CONFIG_VERB, "redlock config: '%s' is not an action; give show", IN_TEXT)
 MESSAGE(COMPLETION_SHELL, "redlock completion: %s: give %s", IN_TEXT)
-MESSAGE(CLUSTER_VERB, "cluster: '%s' is none of start, stop, status", IN_TEXT)
+MESSAGE(CLUSTER_VERB, "cluster: '%s' is not one of start, stop, status", IN_TEXT)
 
 SECTION(CONFIGURATION, "Configuration, nodes and passwords")
 MESSAGE(NO_NODES, "no nodes: %sset REDLOCK_URLS (comma list of redis://host:6379), or `url` in the "

@@ -28,7 +28,7 @@ static bool blank_userinfo(char *from, char *end)
 	return colon != NULL && at > from;
 }
 
-/* The parameter of a URL that is a password: where its value begins and ends. NULL: there is none. */
+/* Where the value of the parameter that is a password begins and ends. NULL: no such parameter is there. */
 static char *password_parameter(char *text, char **ret_end)
 {
 	static const char name[] = "sentinel_password=";

@@ -150,11 +150,11 @@ enum init_kind {
 	INIT_TELL    /* it is no member any more */
 };
 
-/* The record of a configuration for a node. */
 /* How long there may still be clients that were connected before the set was made, or longer locks of theirs.
  */
 uint64_t init_unseen_ms(const struct init *in);
 
+/* The record of a configuration for a node. */
 void init_compose(struct init *in, unsigned node, enum init_kind kind, const struct init_config *config,
                   const char *said);
 struct init_change *init_put(struct init *in, unsigned node, const char *said);
