@@ -33,6 +33,7 @@ class Run:
 	fence: bool = False  # the same, with fencing numbers
 	shared: bool = False
 	slots: int = 0  # one of so many
+	sticky_ms: int = 0  # a released lock stays for so long
 	many: bool = False  # of two names
 	before: bool = False  # of another checkout
 	operands: tuple = ()  # instead of the servers
@@ -59,7 +60,7 @@ def _nodes(run, servers):
 
 def _arguments(run):
 	options = {"-n": run.pairs, "-t": run.seconds, "-c": run.count, "-k": run.name_size,
-		"-r": run.rest_ms, "-K": run.slots}
+		"-r": run.rest_ms, "-K": run.slots, "-s": run.sticky_ms}
 	words = [word for option, value in options.items() if value for word in (option, value)]
 	return words + ["-w"] * run.no_wait + ["-g"] * bool(run.hung or run.killed or run.watched) + \
 		["-F"] * run.fence + ["-G"] * run.guard + ["-S"] * run.shared + ["-M"] * run.many

@@ -40,6 +40,7 @@ RUNS = {
 	**{"ours, " + name + suffix: Run("latency", wire=wire, **kind, **LATENCY)
 		for suffix, wire in (("", "tcp"), (", unix", "unix"))
 		for name, kind in (("shared", {"shared": True}), ("3 slots", {"slots": 3}), ("2 names", {"many": True}))},
+	"ours, sticky": Run("latency", sticky_ms=100, pairs=1000000, seconds=6),
 	"raw run": Run("rawrun", **COMMANDS),
 	"ours run": Run("redlock", **COMMANDS),
 	**{name: Run(name, pairs=5, nodes=31) for name in ("init", "doctor")},  # the last: it starts further servers
@@ -126,6 +127,9 @@ ROWS = [
 		must=must)
 		for over, suffix in (("", ""), (" over Unix sockets", ", unix"))
 		for name, must in (("shared", 1.5), ("3 slots", 1.3), ("2 names", 1.5))),
+	Row("R1", "sticky lock: acquire p50", ("ours, sticky",), lambda r: r["acquire_us"]["p50"], must=0.3, unit="us"),
+	Row("R1", "sticky lock: mean of a pair, 1e6 pairs with real releases", ("ours, sticky",),
+		lambda r: r["seconds"] / r["pairs"] * 1e6, must=1, unit="us"),
 	ratio("B1", "redlock run NAME -- true, p50 / rawrun", "ours run", "raw run", "pair_us.p50", must=1.4, aim=1.3),
 	Row("M1", "peak memory of the latency test", ("ours",), lambda r: r["peak_kb"] / 1024, must=6, aim=5, unit="MB"),
 	# Rounded: a buffer may grow once more when a server lags as never before. tests/budget counts exactly.

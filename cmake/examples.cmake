@@ -1,14 +1,19 @@
 # SPDX-License-Identifier: MIT
 # Runs in `cmake --install`, with `source`, `bindir` and `docdir`: installs the examples with the path of the installed
-# command in them.
+# command in them. The PATH of the crontab is right for both usual prefixes; a folder of another one comes first in it.
 set(documents $ENV{DESTDIR}${CMAKE_INSTALL_PREFIX}/${docdir})
 set(written)
+set(first_folder)
+if(NOT CMAKE_INSTALL_PREFIX MATCHES "^/usr(/local)?$")
+	set(first_folder ${CMAKE_INSTALL_PREFIX}/${bindir}:)
+endif()
 file(GLOB examples LIST_DIRECTORIES false ${source}/examples/* ${source}/examples/prometheus/*)
 foreach(example IN LISTS examples)
 	file(RELATIVE_PATH name ${source}/examples ${example})
 	if(NOT name MATCHES "^(CMakeLists.txt|run_.*)$")
 		file(READ ${example} text)
 		string(REPLACE /usr/local/bin/redlock ${CMAKE_INSTALL_PREFIX}/${bindir}/redlock text "${text}")
+		string(REPLACE PATH=/usr/local/bin: PATH=${first_folder}/usr/local/bin: text "${text}")
 		file(WRITE ${documents}/examples/${name} "${text}")
 		list(APPEND written ${CMAKE_INSTALL_PREFIX}/${docdir}/examples/${name})
 	endif()

@@ -23,6 +23,12 @@ endif()
 target_compile_options(rl_flags INTERFACE ${sanitize})
 target_link_options(rl_flags INTERFACE ${sanitize})
 
+# lld links a sanitized program in a third of the processor time. Installed files are linked by the usual linker.
+find_program(LLD ld.lld)
+if(LLD AND (REDLOCK_COVERAGE OR NOT REDLOCK_SANITIZE STREQUAL ""))
+	add_link_options(-fuse-ld=lld)
+endif()
+
 if(REDLOCK_COVERAGE)
 	target_compile_options(rl_flags INTERFACE --coverage)
 	target_link_options(rl_flags INTERFACE --coverage)

@@ -34,6 +34,8 @@ if(NOT IS_ABSOLUTE ${CMAKE_INSTALL_LIBDIR} AND NOT IS_ABSOLUTE ${CMAKE_INSTALL_I
 	set(pc_libdir "\${prefix}/${CMAKE_INSTALL_LIBDIR}")
 	set(pc_includedir "\${prefix}/${CMAKE_INSTALL_INCLUDEDIR}")
 endif()
+# Not as Requires.private, which pkg-config resolves for --cflags, too: the shared library needs no hiredis.pc.
+string(REPLACE ";" " " pc_hiredis "${HIREDIS_LDFLAGS}")
 configure_file(cmake/redlock.pc.in redlock.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/redlock.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT libredlock-dev)
 

@@ -24,10 +24,10 @@ NATIVE = {"SET": "PLAIN", "DELEX": "DELEX", "DELIFEQ": "DELIFEQ", "WATCH": "WATC
 SCRIPTS = {"script": ("SHA", "TEXT"), "eval": ("TEXT",), "queue script": ("QUEUE_SHA", "QUEUE_TEXT"),
 	"guard script": ("GUARD_SHA", "GUARD_TEXT")}
 SCRIPT_FIELDS = {"script": "script", "eval": "script", "queue script": "queue_script", "guard script": "guard_script"}
-LISTS = {"names", "queues", "fences", "slots"}
+LISTS = {"names", "queues", "fences", "slots"}  # of keys: as many as the request has names or slots, or counters
 EFFECTS = {
-	"claims": [".claims = true"],
-	"extends": [".change = RL_CHANGE_LENGTHEN"],
+	"claims": [".claims = true", ".relies = true"],
+	"extends": [".change = RL_CHANGE_LENGTHEN", ".relies = true"],
 	"releases": [".change = RL_CHANGE_DELETE", ".gives_back = true"],
 	"looks": [".change = RL_CHANGE_LOOK"],
 	"by script alone": [".scripted = true"]}
@@ -126,7 +126,7 @@ class Operation:
 		self.forms, self.words, self.arguments, self.fields = [], {}, {}, []
 		self.scripts = {}  # by name: the keys and the arguments of each form that runs it
 		self.answers = {"": [], "guarded ": []}
-		self.several = False
+		self.lists, self.several = [], False
 		for key, value in signature:
 			self.take(key, value)
 		self.check()
@@ -145,7 +145,7 @@ class Operation:
 			self.fields.append(f".{LINKS[key]} = RL_OP_{value.upper()}")
 		elif key in ("effect", "lost"):
 			self.take_phrases(EFFECTS if key == "effect" else LOSSES, re.split("[,;] ", value))
-		elif key in ("rights", "watch rights"):
+		elif key in ("rights", "plain rights"):
 			self.fields.append(f'.{key.replace(" ", "_")} = "{value}"')
 		else:
 			fail(self.path, f"unknown key of a signature: {key}")
@@ -168,7 +168,7 @@ class Operation:
 
 	def take_script(self, kind, script, value):
 		keys, args = (part.split() for part in value.split("|"))
-		self.several |= bool(LISTS & set(keys))
+		self.several |= bool({"names", "slots"} & set(keys))
 		positions = self.scripts.setdefault(script, {"KEYS": [], "ARGV": []})
 		positions["KEYS"].append(keys)
 		positions["ARGV"].append(args)
@@ -176,6 +176,7 @@ class Operation:
 		for form in SCRIPTS[kind]:
 			self.forms.append(form)
 			self.add(form, call(form, script, keys, args), len(args))
+			self.lists += [form] * bool(LISTS & set(keys))
 
 	def script_name(self, kind):
 		"""A guard script is another one, if there is one for plain sets too."""
@@ -203,6 +204,7 @@ class Operation:
 			fields.append(".script = RL_SCRIPT_COUNT")
 		fields += self.fields + [f".parked_as = RL_FORM_{self.parked_as()}"]
 		fields += [".several = true"] * self.several
+		fields += [".lists = " + " | ".join(f"FORM({form})" for form in self.lists)] * bool(self.lists)
 		fields += [f".words[RL_FORM_{form}] = {row}" for form, row in self.words.items()]
 		fields.append(f".outcomes = {outcomes(self.answers[''] or self.answers['guarded '])}")
 		if self.answers["guarded "]:

@@ -91,6 +91,7 @@ static redlock_client *open_client(char **urls, int count)
 
 static bool run(redlock_client *client, const char *name, const char *path, const char *text)
 {
+	char why[512] = "no handle";
 	redlock_lock *lock = NULL;
 	struct redlock_lock_options options;
 	redlock_lock_options_init(&options);
@@ -109,7 +110,8 @@ static bool run(redlock_client *client, const char *name, const char *path, cons
 		done = fenced_write(path, fence, text);
 		redlock_release(lock);
 	} else {
-		fprintf(stderr, "fence: acquire: %s (%s)\n", redlock_strerror(error), redlock_error_name(error));
+		redlock_last_error(lock, why, sizeof why); /* without a lock, `why` stays */
+		fprintf(stderr, "fence: acquire: %s (%s)\n", why, redlock_error_name(error));
 	}
 	redlock_lock_free(lock);
 	return done;

@@ -21,6 +21,15 @@ static int complain(const char *what, int error)
 	return 1;
 }
 
+/* Says why the last operation of a handle failed, in more words than its error code has. */
+static int explain(const redlock_lock *lock, const char *what)
+{
+	char why[512];
+	redlock_last_error(lock, why, sizeof why);
+	fprintf(stderr, "hand_over: %s: %s\n", what, why);
+	return 1;
+}
+
 static redlock_client *open_client(char **urls, int count)
 {
 	char why[256] = "";
@@ -80,7 +89,7 @@ static int finish(redlock_client *client, const char *name, struct redlock_lock_
 		error = redlock_release(lock);
 		printf("released: %s\n", redlock_error_name(error));
 	} else {
-		complain("extend", error); /* GONE: it ended, or somebody else has it */
+		explain(lock, "extend"); /* GONE: it ended, or somebody else has it */
 	}
 	redlock_lock_free(lock);
 	return error == 0 ? 0 : 1;

@@ -25,6 +25,15 @@ static int complain(const char *what, int error)
 	return error;
 }
 
+/* Says why the last operation of a handle failed, in more words than its error code has. */
+static int explain(const redlock_lock *lock, const char *what)
+{
+	char why[512];
+	redlock_last_error(lock, why, sizeof why);
+	fprintf(stderr, "keeper: %s: %s\n", what, why);
+	return 1;
+}
+
 static int open_client(char **urls, int count, redlock_client **ret_client)
 {
 	char why[256] = "";
@@ -76,14 +85,14 @@ static bool hold_and_work(redlock_client *client, redlock_lock *lock, long total
 {
 	int error = redlock_acquire(lock);
 	if (error < 0) {
-		complain("acquire", error);
+		explain(lock, "acquire");
 		return false;
 	}
 	printf("acquired\n");
 	bool done = work(client, lock, total_ms);
 	error = redlock_release(lock);
 	if (error < 0)
-		complain("release", error);
+		explain(lock, "release");
 	return done && error != REDLOCK_E_GONE;
 }
 

@@ -22,6 +22,15 @@ static int complain(const char *what, int error)
 	return 1;
 }
 
+/* Says why the last operation of a handle failed, in more words than its error code has. */
+static int explain(const redlock_lock *lock, const char *what)
+{
+	char why[512];
+	redlock_last_error(lock, why, sizeof why);
+	fprintf(stderr, "licence: %s: %s\n", what, why);
+	return 1;
+}
+
 static void sleep_ms(long ms)
 {
 	const struct timespec time = {ms / 1000, ms % 1000 * 1000000};
@@ -45,7 +54,7 @@ static int with_lock(redlock_lock *lock, long ms)
 	unsigned slot;
 	int error = redlock_acquire(lock);
 	if (error < 0)
-		return complain("no licence is free", error);
+		return explain(lock, "no licence is free");
 	error = redlock_lock_slot(lock, &slot);
 	if (error < 0)
 		return complain("which one", error);

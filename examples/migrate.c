@@ -26,6 +26,15 @@ static int complain(const char *what, int error)
 	return 1;
 }
 
+/* Says why the last operation of a handle failed, in more words than its error code has. */
+static int explain(const redlock_lock *lock, const char *what)
+{
+	char why[512];
+	redlock_last_error(lock, why, sizeof why);
+	fprintf(stderr, "migrate: %s: %s\n", what, why);
+	return 1;
+}
+
 static long version_of(const char *path)
 {
 	long version = 0;
@@ -65,7 +74,7 @@ static int wait_and_migrate(redlock_lock *exclusive, const char *path, long vers
 {
 	int error = redlock_acquire(exclusive);
 	if (error < 0)
-		return complain("acquire", error);
+		return explain(exclusive, "acquire");
 	int code = migrate(exclusive, path, version);
 	return redlock_release(exclusive) == 0 ? code : 1;
 }
@@ -74,7 +83,7 @@ static int run(redlock_lock *shared, redlock_lock *exclusive, const char *path, 
 {
 	int error = redlock_acquire(shared);
 	if (error < 0)
-		return complain("acquire shared", error);
+		return explain(shared, "acquire shared");
 	if (version_of(path) >= version)
 		return serve(shared, path);
 	error = redlock_upgrade(shared);
@@ -85,11 +94,11 @@ static int run(redlock_lock *shared, redlock_lock *exclusive, const char *path, 
 	}
 	(void)redlock_release(shared);
 	if (error != REDLOCK_E_BUSY)
-		return complain("upgrade", error);
+		return explain(shared, "upgrade");
 	if (wait_and_migrate(exclusive, path, version) != 0)
 		return 1;
 	error = redlock_acquire(shared);
-	return error < 0 ? complain("acquire shared", error) : serve(shared, path);
+	return error < 0 ? explain(shared, "acquire shared") : serve(shared, path);
 }
 
 static int with_client(redlock_client *client, const char *path, long version)

@@ -61,9 +61,12 @@ static int begin(redlock_client *client, const char *name, struct tally *t, redl
 /* One operation has ended: what was acquired is released, as if the work took no time. */
 static void on_done(const struct redlock_event *event, struct tally *t)
 {
+	char why[512];
 	t->running--;
 	if (event->result < 0) {
-		complain(event->operation == REDLOCK_OP_ACQUIRE ? "acquire" : "release", event->result);
+		redlock_last_error(event->lock, why, sizeof why);
+		fprintf(stderr, "poll_loop: %s: %s\n", event->operation == REDLOCK_OP_ACQUIRE ? "acquire" : "release",
+		        why);
 		t->failed++;
 	} else if (event->operation == REDLOCK_OP_RELEASE) {
 		t->released++;

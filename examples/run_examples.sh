@@ -123,8 +123,6 @@ printf 'url = %s\n' "${urls[@]}" >"$REDLOCK_CONFIG"
 printf '%s\n' 'ttl = 2s' 'wait = 1m' 'node-timeout = 500ms' >>"$REDLOCK_CONFIG"
 export REDLOCK_WAIT=1s
 
-run "no arguments" 2 blocking
-check "no arguments" '^usage: ' "$out"
 REDLOCK_URLS=${urls[0]},http://localhost run "a bad URL" 1 blocking job
 check "a bad URL is named" 'node 2: the scheme must be' "$out"
 REDLOCK_TTL=2 run "a bad configuration" 1 blocking job

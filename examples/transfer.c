@@ -22,6 +22,15 @@ static int complain(const char *what, int error)
 	return 1;
 }
 
+/* Says why the last operation of a handle failed, in more words than its error code has. */
+static int explain(const redlock_lock *lock, const char *what)
+{
+	char why[512];
+	redlock_last_error(lock, why, sizeof why);
+	fprintf(stderr, "transfer: %s: %s\n", what, why);
+	return 1;
+}
+
 /* ---- the accounts ---- */
 
 static bool read_account(const char *path, long *ret)
@@ -54,14 +63,14 @@ static int transfer(redlock_lock *lock, const char *const accounts[2], long amou
 	unsigned busy;
 	int error = redlock_acquire(lock);
 	if (error == REDLOCK_E_BUSY && redlock_lock_obstacle(lock, &busy) == 0)
-		return complain(accounts[busy], error);
+		return explain(lock, accounts[busy]);
 	if (error < 0)
-		return complain("acquire", error);
+		return explain(lock, "acquire");
 	/* A transfer must not be cut off, so it begins only with time enough for all of it. */
 	bool moved = redlock_remaining_ms(lock) >= LEAST_MS && move_amount(accounts[0], accounts[1], amount);
 	error = redlock_release(lock);
 	if (error < 0) /* the TTL ended meanwhile: others may have seen half of it */
-		return complain("release", error);
+		return explain(lock, "release");
 	if (!moved)
 		fprintf(stderr, "transfer: nothing was moved\n");
 	return moved ? 0 : 1;

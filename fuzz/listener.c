@@ -90,13 +90,13 @@ static void turn(struct world *w)
 		const struct fake_fd *fd = &wires.process.fds[i];
 		unsigned events = fake_ready(&wires.process, fd);
 		if (events != 0 && fd->id % RL_WATCH_LINKS == NODE_ID)
-			rl_node_ready(&w->node, fd->id, events, w->now_ns);
+			rl_link_ready(&w->node.link, fd->id, events, w->now_ns);
 		else if (events != 0)
 			rl_node_listener_ready(&w->node, fd->id, events, w->now_ns);
 		hear(w);
 		must(!rl_node_next(&w->node, &answer, w->now_ns));
 	}
-	rl_node_flush(&w->node);
+	rl_submit_flush(&w->node);
 	meet(w);
 	check_sent(w);
 }

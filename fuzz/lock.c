@@ -154,7 +154,7 @@ static bool same(const struct state *before, const struct ledger *l)
 {
 	const struct rl_lock *a = &before->lock, *b = &l->lock;
 	return memcmp(before->votes, l->ballots, sizeof before->votes) == 0 && a->phase == b->phase &&
-	       a->round.seq == b->round.seq && a->round.open == b->round.open && a->owed == b->owed &&
+	       a->round.seq == b->round.seq && a->round.open == b->round.open && a->claim.owed == b->claim.owed &&
 	       a->valid_until_ns == b->valid_until_ns && a->renew_at_ns == b->renew_at_ns &&
 	       a->warned == b->warned && a->retry_at_ns == b->retry_at_ns && a->extends == b->extends;
 }

@@ -72,7 +72,7 @@ static void ask(struct world *w, unsigned operation, unsigned slot, bool waits, 
 		request.owed = 1u << NODE_ID;
 		t->release_asked = true;
 	}
-	rl_wire_reset(&w->wire);
+	w->wire.made = 0;
 	enum redlock_vote_code vote = rl_node_submit(&w->node, &request, &w->wire, w->now_ns);
 	must(vote < REDLOCK_VOTE_COUNT && vote != REDLOCK_VOTE_YES && vote != REDLOCK_VOTE_NO);
 	must(vote != REDLOCK_VOTE_CLOSED && vote != REDLOCK_VOTE_GARBAGE && vote != REDLOCK_VOTE_TIMEOUT);
@@ -170,13 +170,13 @@ static const struct fake_fd *const socket_of = &wires.process.fds[0];
 static void turn(struct world *w)
 {
 	if (wires.process.lookups[0].runs)
-		rl_node_ready(&w->node, wires.process.lookups[0].id, RL_READABLE, w->now_ns);
+		rl_link_ready(&w->node.link, wires.process.lookups[0].id, RL_READABLE, w->now_ns);
 	if (socket_of->used)
-		rl_node_ready(&w->node, socket_of->id, wire_ready(wire_last()), w->now_ns);
+		rl_link_ready(&w->node.link, socket_of->id, wire_ready(wire_last()), w->now_ns);
 	pull_all(w);
 	if (w->node.link.login == RL_LOGIN_NONE && rl_auth_is_due(&w->node.link))
 		rl_auth_begin(&w->node.link, w->now_ns);
-	rl_node_flush(&w->node);
+	rl_submit_flush(&w->node);
 }
 
 static void say_bytes(struct world *w)
@@ -198,17 +198,17 @@ static void say_much(struct world *w)
 
 static void pass_time(struct world *w)
 {
-	uint64_t deadline = rl_node_deadline(&w->node);
+	uint64_t deadline = rl_link_deadline(&w->node.link);
 	unsigned how = feed_byte(&w->feed);
 	if (how == 255 && deadline != UINT64_MAX)
 		w->now_ns = rl_time_max(w->now_ns, deadline);
 	else
 		w->now_ns += rl_time_ms((uint64_t)how * how);
-	bool due = rl_node_deadline(&w->node) <= w->now_ns;
+	bool due = rl_link_deadline(&w->node.link) <= w->now_ns;
 	enum rl_link_state before = w->node.link.state;
 	rl_node_tick(&w->node, w->now_ns);
 	must(!due || w->node.link.state != before || before == RL_LINK_BROKEN ||
-	     rl_node_deadline(&w->node) > w->now_ns);
+	     rl_link_deadline(&w->node.link) > w->now_ns);
 }
 
 static void break_something(struct world *w)
@@ -301,11 +301,11 @@ static void step(struct world *w)
 	case 15: /* p: one part of a turn alone, new credentials, an answer that is left out */
 		more = feed_byte(&w->feed);
 		if ((more & 1) != 0 && socket_of->used)
-			rl_node_ready(&w->node, socket_of->id, more >> 1 & 3, w->now_ns);
+			rl_link_ready(&w->node.link, socket_of->id, more >> 1 & 3, w->now_ns);
 		if ((more & 8) != 0)
 			(void)pull(w);
 		if ((more & 16) != 0)
-			rl_node_flush(&w->node);
+			rl_submit_flush(&w->node);
 		if ((more & 32) != 0)
 			say_much(w);
 		if ((more & 64) != 0)
@@ -346,7 +346,7 @@ static void begin(struct world *w)
 static void end_at_once(struct world *w)
 {
 	rl_node_close(&w->node, (w->settings & 0x40) != 0);
-	rl_wire_free(&w->wire);
+	rl_request_free(&w->wire);
 	wires_end();
 }
 
@@ -362,7 +362,7 @@ static void end(struct world *w)
 	must(strspn(w->node.link.facts.run_id, "0123456789abcdefABCDEF") == strlen(w->node.link.facts.run_id));
 	must(strpbrk(w->node.link.failure_text, ",\r\n") == NULL);
 	rl_node_close(&w->node, false);
-	rl_wire_free(&w->wire);
+	rl_request_free(&w->wire);
 	wires_end();
 }
 

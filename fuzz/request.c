@@ -8,7 +8,7 @@
 #include "fuzz.h"
 
 #include "expected.h"
-#include "proto/wire.h"
+#include "proto/request.h"
 
 static bool same(struct rl_slice a, struct rl_slice b)
 {
@@ -57,19 +57,20 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 		record[i] = (struct rl_slice){"0123456789", i};
 	r.record = record;
 	r.pass = record[5];
-	r.fenced = name_size % 2 == 1;
 	r.token = (struct rl_slice){token_size > 0 ? (const char *)token : "", token_size};
 
 	struct rl_wire wire = {0};
 	for (r.operation = 0; r.operation < RL_OP_COUNT; r.operation++) {
-		rl_wire_free(&wire);
-		r.number = r.operation == RL_OP_RAISE ? 1 + (r.ttl_ms >> 1) : 0; /* a raise has one, and counters */
+		rl_request_free(&wire);
+		bool raises = r.operation == RL_OP_RAISE;
+		r.number = raises ? 1 + (r.ttl_ms >> 1) : 0;
+		r.fenced = raises || name_size % 2 == 1;
 		for (unsigned form = 0; form < RL_FORM_WATCH; form++) {
 			struct words want;
 			struct expected_room room;
 			bool has = rl_ops[r.operation].words[form] != NULL;
 			must(has == expected_words(&r, (enum rl_form)form, &room, &want));
-			const struct rl_buffer *written = has ? rl_wire_form(&wire, &r, (enum rl_form)form) : NULL;
+			const struct rl_buffer *written = has ? rl_request_bytes(&wire, &r, (enum rl_form)form) : NULL;
 			if (has) {
 				check_written(written, &want);
 				check_read(&r, written, (enum rl_form)form);
@@ -77,6 +78,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 			expected_free(&room);
 		}
 	}
-	rl_wire_free(&wire);
+	rl_request_free(&wire);
 	return 0;
 }

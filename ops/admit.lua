@@ -1,7 +1,7 @@
 -- ADMIT: the node's quarantine is over: it may vote again. The question's id names the quarantine that it ends.
 --
 -- eval: record | record_id record_set record_step record_config record_ttl
---     record_floor record_members record_quorum record_member
+--     record_floor record_members record_quorum record_member record_done
 -- yes: {1, 0, 0, time:ms, id:text}
 -- no: {0, 0, 0, time:ms, id:text}
 -- rights: hmget hset hdel info time
@@ -18,7 +18,8 @@ local most = ARGV.record_floor ~= "" and string.format("%d", math.max(tonumber(A
 local pass = id .. ":" .. ARGV.record_config
 if r[6] ~= pass then
   redis.call("hset", KEYS.record, "version", "1", "mode", "guard", "set", ARGV.record_set, "step", ARGV.record_step, "config", ARGV.record_config,
-    "ttl", ARGV.record_ttl, "members", ARGV.record_members, "quorum", ARGV.record_quorum, "node", ARGV.record_member, "pass", pass, "floor", "")
+    "ttl", ARGV.record_ttl, "members", ARGV.record_members, "quorum", ARGV.record_quorum, "node", ARGV.record_member, "pass", pass, "done", ARGV.record_done,
+    "floor", "")
   redis.pcall("hdel", KEYS.record, "prev", "prev_config", "prev_members", "prev_quorum", "floor")
 end
 if most and type(redis.pcall("hset", KEYS.record, "gmax", most, "floor", most)) == "number" then

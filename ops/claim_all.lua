@@ -14,7 +14,7 @@
 -- guarded no: {0, name, pttl:ms, time:ms, token:text}
 -- guarded quarantine: {-1, 0, 0, 0, token:text}
 -- guarded uncounted: {-2, 0, 0, time:ms, token:text}
--- rights: hmget hset mget pttl set del time
+-- rights: hget hmget hset mget pttl set del time
 
 local guard = require("guard")
 local keys = require("keys")

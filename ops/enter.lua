@@ -23,6 +23,7 @@
 
 local clock = require("clock")
 local guard = require("guard")
+local kept = require("kept")
 local keys = require("keys")
 local numbers = require("numbers")
 local offers = require("offers")
@@ -85,5 +86,12 @@ if not GUARDED then
   if place ~= "" and offered ~= "0" and not polls then
     offers.make(KEYS.offers, place, offered, ARGV.ttl, ARGV.token)
   end
+end
+if stands == 1 then
+  local offer = ""
+  if not GUARDED then
+    offer = offers.first(line, KEYS.offers, ARGV.ttl)
+  end
+  kept.ask(both[1], math.floor(#line / 31), offer, KEYS.name)
 end
 return {0, math.floor(#line / 31), left, stands, ARGV.token, string.sub(both[1] or "", 1, 1024)}

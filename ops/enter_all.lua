@@ -21,6 +21,7 @@
 
 local clock = require("clock")
 local guard = require("guard")
+local kept = require("kept")
 local keys = require("keys")
 local numbers = require("numbers")
 local queue = require("queue")
@@ -78,4 +79,5 @@ end
 local stands
 line, stands = queue.stand(line, mine, "w", place, nil)
 queue.keep(redis.call, KEYS.queue, line, was)
+if stands == 1 then kept.ask(both[1], math.floor(#line / 31), "", KEYS.name) end
 return {-1 - (turn and way or own), math.floor(#line / 31), left, stands, ARGV.token, string.sub(both[1] or "", 1, 1024)}

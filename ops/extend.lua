@@ -11,7 +11,7 @@
 -- guarded no: {0, 0, 0, time:ms, token:text}
 -- guarded quarantine: {-1, 0, 0, 0, token:text}
 -- rights: get pttl pexpire
--- watch rights: watch multi exec getrange pttl pexpire
+-- plain rights: watch multi exec getrange pttl pexpire
 
 local clock = require("clock")
 local guard = require("guard")

@@ -10,7 +10,7 @@
 -- yes: 1..2
 -- no: -1..0
 -- rights: set get del mget pttl pexpire time publish hget hset hdel hlen
--- watch rights: watch multi exec getrange del
+-- plain rights: watch multi exec getrange del
 
 local offers = require("offers")
 local queue = require("queue")

@@ -10,7 +10,7 @@
 -- rights: hmget hset info time
 
 local r = redis.call("hmget", KEYS.record, "version", "mode", "set", "config", "prev_config", "step", "ttl", "pass", "prev",
-  "floor", "gmax", "node", "qrid", "quntil", "qid", "members", "quorum", "prev_members", "prev_quorum", "unseen")
+  "floor", "gmax", "node", "qrid", "quntil", "qid", "members", "quorum", "prev_members", "prev_quorum", "unseen", "done")
 local time = redis.call("time")
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 if not (r[1] or r[2] or r[13]) and ARGV.record_ttl == "" then -- a plain set: a quarter of the time of what follows
@@ -30,6 +30,7 @@ flag(8, r[19] == ARGV.record_quorum)
 flag(16, not string.find(links, "role:master", 1, true) or not string.find(links, "connected_slaves:0", 1, true))
 flag(32, string.find(links, "master_replid2:0*[1-9a-f]"))
 flag(64, id == "-")
+flag(128, r[4] and r[4] ~= "" and r[21] == r[4])
 local admitted = r[8] and string.match(r[8], "^([^:]*):") or ""
 local verdict, left, told = 1, 0, r[15]
 local unseen = math.max((tonumber(r[20]) or 0) - now, 0)

@@ -3,3 +3,4 @@
 -- native: SET name token XX PX ttl
 -- yes: nil
 -- rights: set
+-- plain rights: set

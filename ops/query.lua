@@ -9,7 +9,7 @@
 -- native: WATCH
 -- yes: {type:text, pttl:ms, size, value:text}
 -- rights: type pttl strlen getrange hscan
--- watch rights: multi exec type pttl strlen getrange
+-- plain rights: multi exec type pttl strlen getrange
 
 local keys = require("keys")
 local shared = require("shared")

@@ -13,6 +13,6 @@
 -- yes: 1..2
 -- no: -1..0
 -- rights: get del
--- watch rights: watch multi exec getrange del
+-- plain rights: watch multi exec getrange del
 
 if redis.call("get", KEYS.name) == ARGV.token then return redis.call("del", KEYS.name) else return 0 end

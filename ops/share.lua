@@ -18,6 +18,7 @@
 
 local clock = require("clock")
 local guard = require("guard")
+local kept = require("kept")
 local queue = require("queue")
 
 if GUARDED then
@@ -63,5 +64,6 @@ end
 local stands
 line, stands = queue.stand(line, mine, "r", place, nil)
 queue.keep(redis.call, KEYS.queue, line, was)
+if stands == 1 then kept.ask(both[1], math.floor(#line / 31), "", KEYS.name) end
 return {open and not ours and -1 or 0, KEYS.queue and math.floor(#line / 31) or -1, left, stands, ARGV.token,
   string.sub(both[1] or "", 1, 1024)}

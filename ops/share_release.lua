@@ -1,4 +1,5 @@
--- SHARE_RELEASE: removes our token, or deletes the key that we upgraded. The last reader wakes the next waiter.
+-- SHARE_RELEASE: removes our token, or deletes the key that we upgraded. It wakes waiters if the key is free then, or
+-- still shared, so that other readers may enter.
 --
 -- effect: releases, by script alone
 -- lost: ask again; harmful when late with a caller's own value

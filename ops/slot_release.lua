@@ -1,8 +1,9 @@
--- SLOT_RELEASE: deletes each slot that has the token, but the one that is kept, and wakes a waiter.
+-- SLOT_RELEASE: deletes the key of each slot that has the token, except slot `kept`, and wakes a waiter.
 --
--- It is one slot, unless answers were lost or votes split.
+-- Usually one slot has the token; several do after lost answers or split votes. 2 and 1: a slot was deleted, and somebody
+-- waits or nobody does; -1 and 0: the same when no slot had the token.
 --
--- effect: releases
+-- effect: releases, by script alone
 -- lost: ask again; harmful when late with a caller's own value
 -- script: name queue offers slots | token place patience quiet kept
 -- yes: 1..2
@@ -24,15 +25,15 @@ local all = has[1] or ""
 if all == "" then return count == 0 and 0 or 1 end
 if type(redis.pcall("pexpire", KEYS.queue, 60000)) ~= "number" then return count == 0 and 0 or 2 end
 
-local other = false
-for i = 3, #KEYS - 1 do other = other or not has[i] or has[i] == token end
+local other_is_free = false
+for i = 3, #KEYS - 1 do other_is_free = other_is_free or not has[i] or has[i] == token end
 local found = string.find(all, "w" .. ARGV.place .. " ", 1, true)
 if found then
   all = queue.remove(all, found)
 end
 local named = has[2] == token or not has[2] and redis.pcall("pttl", KEYS.name) == -2
-if all ~= "" and ARGV.quiet == "" and (named or other) then
-  local whole, nobody = has[2] == token or not other, ""
+if all ~= "" and ARGV.quiet == "" and (named or other_is_free) then
+  local whole, nobody = has[2] == token or not other_is_free, ""
   local beside, line = slots.split(all, whole)
   line = queue.tidy(line, KEYS.offers, nobody, true, true, ARGV.patience)
   all = beside .. line

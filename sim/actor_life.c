@@ -103,7 +103,9 @@ static void actor_start(struct world *w, uint32_t actor, uint64_t life)
 	options.password = a->lends ? w->plan.password : NULL;
 	options.prefix = w->plan.prefix;
 	options.quorum = w->plan.quorum;
-	options.guard = w->plan.guard ? REDLOCK_GUARD_REQUIRE : REDLOCK_GUARD_OFF;
+	options.guard = w->plan.guard   ? REDLOCK_GUARD_REQUIRE
+	                : w->plan.looks ? REDLOCK_GUARD_AUTO
+	                                : REDLOCK_GUARD_OFF;
 	options.owner = actor % 2 == 0 ? "app@sim" : NULL;
 	options.trace = w->trace.on ? trace_line : NULL;
 	options.trace_user = w;
@@ -306,6 +308,8 @@ void actor_stop(struct world *w, uint32_t actor, uint64_t for_ns)
 	a->ahead_ns += (int64_t)for_ns;
 	a->leapt_ns += for_ns;
 	a->stopped_ns += for_ns;
+	for (unsigned i = 0; i < SIM_MAX_HANDLES; i++)
+		a->handles[i].untold_ns += for_ns;
 	a->stopped = true;
 	world_after(w, for_ns, start_machine, actor, a->life);
 	actor_pause(w, actor, for_ns);

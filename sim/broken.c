@@ -27,6 +27,14 @@ static const struct script_edit heads[] = {
 static const struct script_edit quarantine[] = {
     {"meet", "ttl + math.max(math.ceil(ttl / 4), 1000) + math.ceil(ttl / 100) + 2", "0"}, {0}};
 
+/* A node is asked to admit itself while its quarantine lasts, and does so. */
+static const struct script_edit admit[] = {{"meet", "verdict = left > 0 and 3 or 4", "verdict, left = 4, 0"},
+                                           {"admit", "(tonumber(r[2]) or math.huge) <= now", "true"},
+                                           {0}};
+
+/* A node does not compare the pass. */
+static const struct script_edit pass[] = {{NULL, ", \"prev\")", ", \"prev\") or true"}, {0}};
+
 /* RAISE says yes, and raises nothing. */
 static const struct script_edit fence[] = {
     {"raise", "if most < number then", "if false then"},
@@ -68,9 +76,12 @@ static const struct script_edit unasked[] = {
 const struct script_edit *broken_scripts(enum sim_break broken)
 {
 	static const struct script_edit *const edits[BREAK_COUNT] = {
-	    [BREAK_EXTEND] = extend,         [BREAK_TURNS] = turns,   [BREAK_HEADS] = heads,
-	    [BREAK_QUARANTINE] = quarantine, [BREAK_FENCE] = fence,   [BREAK_SOME] = some,
-	    [BREAK_COUNTING] = counting,     [BREAK_SHARED] = shared, [BREAK_UNASKED] = unasked,
+	    [BREAK_EXTEND] = extend,     [BREAK_TURNS] = turns,
+	    [BREAK_HEADS] = heads,       [BREAK_QUARANTINE] = quarantine,
+	    [BREAK_FENCE] = fence,       [BREAK_SOME] = some,
+	    [BREAK_COUNTING] = counting, [BREAK_SHARED] = shared,
+	    [BREAK_UNASKED] = unasked,   [BREAK_PASS] = pass,
+	    [BREAK_ADMIT] = admit,
 	};
 	return edits[broken];
 }

@@ -31,29 +31,20 @@ void check_fail(struct world *w, enum violation kind, const char *format, ...)
 	if (c->first[0] == '\0')
 		snprintf(c->first, sizeof c->first, "%s at %.6f ms: %s", violations[kind].name,
 		         (double)w->now_ns / (double)SIM_MS, line);
-	if (kind == VIOLATION_PROOF && c->refused[0] == '\0')
-		memcpy(c->refused, line, sizeof line);
 	c->found[kind]++;
 	/* Where an assumption is broken on purpose, the first consequence is not always the wanted one. */
 	c->failed = w->plan.broken == BREAK_NONE || kind == VIOLATION_SPIN || kind == VIOLATION_BLOCKED;
 }
 
-/* ---- claims ---- */
-
-/* The key of a slot of a resource, none of which has braces in its name; the first slot is the resource
- * itself. */
-static struct bytes slot_key(const struct world *w, unsigned resource, unsigned slot,
-                             char buffer[SIM_MAX_KEY])
+void check_refuse(struct world *w, enum proof_theorem theorem, const char *text)
 {
-	char name[SIM_MAX_KEY];
-	struct bytes plain = resource_key(&w->plan, resource, slot == 0 ? buffer : name);
-	if (slot == 0)
-		return plain;
-	buffer[0] = '{';
-	memcpy(buffer + 1, plain.at, plain.size);
-	int more = snprintf(buffer + 1 + plain.size, SIM_MAX_KEY - 1 - plain.size, "}:redlock:slot:%u", slot);
-	return (struct bytes){buffer, 1 + plain.size + (size_t)more};
+	char *first = w->check.refused[theorem];
+	if (first[0] == '\0')
+		snprintf(first, sizeof w->check.refused[theorem], "%s", text);
+	check_fail(w, VIOLATION_PROOF, "%s: %s", proof_theorems[theorem], text);
 }
+
+/* ---- claims ---- */
 
 /* Whether a node has the token for so long, under each of the handle's names. In a set it keeps nobody out
  * who shares. */
@@ -65,7 +56,7 @@ static bool has_beyond(const struct world *w, const struct node *n, const struct
 	if (handle_is_by_time(h))
 		return check_time_beyond(w, n, h, until_ns, ours);
 	for (unsigned r = 0; r < w->plan.resources; r++) {
-		struct bytes name = slot_key(w, r, h->slot, buffer);
+		struct bytes name = slot_key(&w->plan, r, h->slot, buffer);
 		const struct key *key = keyspace_find(&n->redis.keys, w->plan.database, name, node_now_ms(w, n));
 		struct key member;
 		if (key != NULL && key->type == KEY_ZSET)
@@ -294,7 +285,7 @@ void check_key(struct world *w, struct bytes name)
 		for (unsigned k = 0; k < SIM_MAX_HANDLES; k++) {
 			const struct handle *h = &w->actors[i].handles[k];
 			bool named = (handle_is_by_time(h) && bytes_equal(check_beside(w, h->resource, beside), name)) ||
-			             bytes_equal(slot_key(w, h->resource, h->slot, buffer), name) ||
+			             bytes_equal(slot_key(&w->plan, h->resource, h->slot, buffer), name) ||
 			             (h->both && bytes_equal(resource_key(&w->plan, h->resource ^ 1, buffer), name));
 			if (stands(w, h) && named)
 				check_standing(w, &w->actors[i], h);

@@ -12,6 +12,10 @@
 
 #include "keyspace.h"
 
+/* The theorems with which steps are compared: proof.h. */
+enum proof_theorem { PROOF_LOCK, PROOF_SEVERAL, PROOF_FENCE, PROOF_GUARD, PROOF_SHARED, PROOF_THEOREMS };
+extern const char *const proof_theorems[PROOF_THEOREMS];
+
 struct world;
 struct handle;
 struct actor;
@@ -86,9 +90,11 @@ struct seen_token {
 	bool deleted;                  /* by a release, on some node */
 	bool handed;                   /* by the release of another one */
 	bool left;                     /* given away: nobody owes its release any more */
+	bool kept;                     /* its caller has released it, and the client has not */
 	bool told;                     /* its caller has asked for it */
 	const struct handle *claimant; /* the last one that has claimed by it; NULL: none */
-	uint64_t granted_ns;           /* when the first one did; */
+	uint64_t first_ns;             /* when the first one did; */
+	uint64_t granted_ns;           /* the same, or when it was acquired again as a kept one; */
 	unsigned passes;               /* and how often it was passed on since */
 	struct stay stay[SIM_MAX_NODES];
 };
@@ -96,8 +102,8 @@ struct seen_token {
 struct check {
 	bool failed;
 	uint64_t found[VIOLATION_COUNT];
-	char first[540];   /* the first violation in words */
-	char refused[480]; /* the first step that the theorem refuses */
+	char first[540];                   /* the first violation in words */
+	char refused[PROOF_THEOREMS][480]; /* the first step that each theorem refuses */
 	struct seen_token *tokens;
 	size_t token_count;
 	size_t token_capacity;
@@ -114,6 +120,9 @@ extern const struct violation_row {
 /* Reports a violation. The seed ends, unless an assumption is broken on purpose. */
 void check_fail(struct world *w, enum violation kind, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+
+/* A theorem refuses a step. */
+void check_refuse(struct world *w, enum proof_theorem theorem, const char *text);
 
 /* After calls into the library: what does it claim now of this handle, of all handles of a client? */
 void check_claim(struct world *w, struct actor *a, struct handle *h);
@@ -147,6 +156,9 @@ void check_continuity(struct world *w, const struct actor *a, const struct handl
 /* A release has deleted a key with this token. Was that so, now that it is reported? */
 void check_deleted(struct world *w, struct bytes token);
 void check_told(struct world *w, const struct handle *h);
+
+/* The handle has released its lock, which its client may keep. */
+void check_kept(struct world *w, const struct handle *h);
 
 /* A handle begins to claim. True: another one of its client had this claim, and has passed it on. */
 bool check_passed(struct world *w, const struct actor *a, const struct handle *h);

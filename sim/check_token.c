@@ -3,6 +3,7 @@
  * goes when nobody needs it any more. See check.h. */
 #include <stdlib.h>
 
+#include "client.h"
 #include "redis_call.h"
 #include "redis_types.h"
 #include "world.h"
@@ -110,20 +111,55 @@ void check_told(struct world *w, const struct handle *h)
 	row_of(&w->check, h)->told = true;
 }
 
+void check_kept(struct world *w, const struct handle *h)
+{
+	if (h->lock->core.phase != RL_KEPT)
+		return;
+	row_of(&w->check, h)->kept = true;
+	world_hit(w, COVER_KEPT);
+}
+
+static bool is_kept(const struct actor *a, struct bytes token)
+{
+	for (unsigned i = 0; i < SIM_MAX_HANDLES; i++) {
+		const redlock_lock *lock = a->handles[i].lock;
+		if (a->alive && lock != NULL && lock->core.phase == RL_KEPT &&
+		    bytes_equal((struct bytes){rl_handle_token_bytes(lock), lock->token_size}, token))
+			return true;
+	}
+	return false;
+}
+
 /* So long may others be passed over, and so often; and what clocks may be off. */
-#define MOST_LOCAL_NS (5 * SIM_MS + 2 * SIM_MS)
+#define OFF_NS (2 * SIM_MS)
+#define MOST_LOCAL_NS (5 * SIM_MS + OFF_NS)
 enum { MOST_PASSES = 256 };
+
+/* A kept lock is acquired again: its turns begin anew, but for the whole of its stay. */
+static void check_entered(struct world *w, const struct actor *a, const struct handle *h,
+                          struct seen_token *row)
+{
+	world_hit(w, COVER_ENTERED);
+	if (w->now_ns > row->first_ns + h->options.sticky_ms * SIM_MS + OFF_NS)
+		check_fail(w, VIOLATION_OVERTAKEN, "c%u has kept %.8s for %.3f ms", a->index, h->token,
+		           (double)(w->now_ns - row->first_ns) / (double)SIM_MS);
+	row->kept = false;
+	row->passes = 0;
+	row->granted_ns = w->now_ns;
+}
 
 bool check_passed(struct world *w, const struct actor *a, const struct handle *h)
 {
 	struct seen_token *row = row_of(&w->check, h);
 	bool passed = h->options.token == NULL && row->claimant != NULL;
 	if (row->claimant == NULL)
-		row->granted_ns = w->now_ns;
+		row->granted_ns = row->first_ns = w->now_ns;
 	row->claimant = h;
 	if (!passed)
 		return false;
 	world_hit(w, COVER_PASSED);
+	if (row->kept)
+		check_entered(w, a, h, row);
 	if (row->told)
 		check_fail(w, VIOLATION_TOKEN, "c%u passed %.8s on, which the caller knows", a->index, h->token);
 	if (++row->passes > MOST_PASSES || w->now_ns > row->granted_ns + MOST_LOCAL_NS)
@@ -132,11 +168,11 @@ bool check_passed(struct world *w, const struct actor *a, const struct handle *h
 	return true;
 }
 
-/* Or it was passed on. */
+/* Or it was passed on, or is kept. */
 void check_released(struct world *w, const struct handle *h)
 {
 	const struct seen_token *row = h->token_size > 0 ? row_of(&w->check, h) : NULL;
-	if (row != NULL && !row->deleted && row->claimant == h)
+	if (row != NULL && !row->deleted && !row->kept && row->claimant == h)
 		check_fail(w, VIOLATION_RESULT, "%.8s was released, they say, but it was never deleted", h->token);
 }
 
@@ -235,7 +271,7 @@ static void check_orphan(struct world *w, uint32_t actor, uint32_t node, const s
 		return;
 	/* The owner of a lock that was handed over knows it by a message, which may be lost. */
 	const struct seen_token *row = token_row(&w->check, key->value);
-	if (!row->left && !row->handed)
+	if (!row->left && !row->handed && !is_kept(&w->actors[actor], key->value))
 		check_fail(w, VIOLATION_ORPHAN, "n%u has %.8s of c%u for another %.3f ms", node, key->value.at, actor,
 		           (double)(ends_ns - w->now_ns) / (double)SIM_MS);
 }

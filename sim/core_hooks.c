@@ -8,6 +8,7 @@
 #include "core/contend.h"
 #include "core/enter.h"
 #include "core/validity.h"
+#include "kept.h"
 #include "net/auth.h"
 #include "proof.h"
 #include "world.h"
@@ -41,6 +42,17 @@ void real_enter_wake(struct rl_lock *lock, const struct rl_event *event,
                      struct rl_effects *effects) __asm__("__real_rl_enter_wake");
 void hooked_enter_wake(struct rl_lock *lock, const struct rl_event *event,
                        struct rl_effects *effects) __asm__("__wrap_rl_enter_wake");
+
+void hooked_back_off(struct rl_kept *kept, const redlock_lock *lock,
+                     uint64_t now_ns) __asm__("__wrap_rl_kept_back_off");
+
+/* A seed is shorter than the time in which a name is not kept after a waiter has asked for it: that is no
+ * matter of safety, and left out. */
+void hooked_back_off(struct rl_kept *kept, const redlock_lock *lock, uint64_t now_ns)
+{
+	(void)kept, (void)lock, (void)now_ns;
+	world_hit(sim_world, COVER_ASKED_BACK);
+}
 
 int hooked_step(struct rl_lock *lock, const struct rl_event *event, struct rl_effects *effects)
 {
@@ -114,7 +126,7 @@ uint64_t hooked_pace_next(struct rl_lock *lock, const struct rl_event *event, ui
 {
 	const struct world *w = sim_world;
 	uint64_t at_ns = real_pace_next(lock, event, left_ns);
-	bool waits = is_silent(w) || (w->plan.broken == BREAK_POLLS && lock->placed);
+	bool waits = is_silent(w) || (w->plan.broken == BREAK_POLLS && lock->queue.placed);
 	return waits ? rl_time_add(event->now_ns, left_ns / 2) : at_ns;
 }
 

@@ -67,6 +67,7 @@
 	X(EARS_RESET, "the connection on which a client hears is reset")                                         \
 	X(EARS_SILENT, "the connection on which a client hears falls silent")                                    \
 	X(PLAIN_CLIENT, "a client may not touch the keys of queues")                                             \
+	X(LOOK, "client looks again whether a plain set is guarded")                                             \
 	X(SLOW_LOOP, "client's event loop is slow")                                                              \
 	X(NO_RANDOM, "no random bytes for a client")                                                             \
 	X(CLIENT_DRIFT, "a client's clock changes its rate")                                                     \
@@ -110,6 +111,9 @@
 	X(RELEASED, "release confirmed")                                                                         \
 	X(SLOTS_HELD, "several hold slots of one resource")                                                      \
 	X(PASSED, "lock passed on to another handle of the client")                                              \
+	X(KEPT, "released lock stays with its client")                                                           \
+	X(ENTERED, "kept lock acquired again")                                                                   \
+	X(ASKED_BACK, "waiter asks for a lock that is kept, or may be")                                          \
 	X(RELEASE_FAILED, "release not confirmed")                                                               \
 	X(QUERIED, "query says held")                                                                            \
 	X(QUERY_FAILED, "query says not held, or is not answered")                                               \
@@ -149,7 +153,8 @@ struct cover {
 	struct asked_seen rows;             /* what nodes answered */
 	uint64_t notices[RL_OBSERVE_COUNT]; /* events that were pulled, by observe.h */
 	struct transitions transitions;
-	uint64_t proof[20];                 /* actions of the theorem: proof.h */
+	uint64_t proof[5][20];              /* actions of the theorems: proof.h */
+	uint64_t histories;                 /* of names, compared with them: each begins with a free name */
 	uint64_t operations;                /* operations started by the applications */
 	uint64_t events;                    /* events of the world */
 	uint64_t commands;                  /* commands executed by the nodes */

@@ -105,7 +105,7 @@ static bool may_have_it(const struct world *w, const struct actor *a, const stru
 		const struct key *key = keyspace_find(&n->redis.keys, w->plan.database, name, node_now_ms(w, n));
 		bool stuck = key != NULL && is_stuck(w, key, i);
 		good += serves(w, a, i) && !stuck;
-		blocked |= stuck && a->order[h->lock->core.gate] == i;
+		blocked |= stuck && a->order[h->lock->core.queue.gate] == i;
 	}
 	return good >= a->quorum && !blocked;
 }
@@ -128,7 +128,7 @@ static bool somebody_waits(struct world *w)
 		plain |= a->plain;
 		for (unsigned k = 0; a->alive && !a->paused && k < w->crowd.handles; k++)
 			if (asks(a, &a->handles[k]) && may_have_it(w, a, &a->handles[k]))
-				gates |= 1u << a->order[a->handles[k].lock->core.gate];
+				gates |= 1u << a->order[a->handles[k].lock->core.queue.gate];
 	}
 	w->crowd.differs |= (gates & (gates - 1)) != 0 || plain || 2 * trip_ns(w) >= PATIENCE_NS;
 	return gates != 0;
@@ -193,8 +193,8 @@ void crowd_entered(struct world *w, const struct call *call, struct bytes answer
 	for (unsigned k = 0; k < w->crowd.handles; k++) {
 		const struct handle *h = &a->handles[k];
 		struct waiter *waiter = &w->crowd.waiters[a->index][k];
-		if (h->lock == NULL || h->running != REDLOCK_OP_ACQUIRE || h->lock->core.beside ||
-		    number != h->lock->slot * RL_CALLS + h->lock->core.call)
+		if (h->lock == NULL || h->running != REDLOCK_OP_ACQUIRE || h->lock->core.queue.beside ||
+		    number != h->lock->slot * RL_CALLS + h->lock->core.queue.call)
 			continue;
 		waiter->stands = verdict <= 0 && stands > 0;
 		if (waiter->stands && waiter->placed_ns == 0)

@@ -229,7 +229,7 @@ static void add_record_word(struct step *s, struct prng *p, enum rl_record_word 
 	    [RL_RECORD_QUORUM] = {"2", "2", "3"},    [RL_RECORD_TTL] = {"2000000", "2000000", ""},
 	    [RL_RECORD_SET] = {"s1", "s1", "s1"},    [RL_RECORD_STEP] = {"2", "2", "1"},
 	    [RL_RECORD_CONFIG] = {"c1", "c1", "c2"}, [RL_RECORD_FLOOR] = {"", "50", "9007199254000000"},
-	    [RL_RECORD_MEMBER] = {"a", "a", "b"},
+	    [RL_RECORD_MEMBER] = {"a", "a", "b"},    [RL_RECORD_DONE] = {"", "c1", "c2"},
 	};
 	add(s, words[word][prng_below(p, 3)]);
 }
@@ -243,6 +243,7 @@ static void draw_record(struct step *s, struct prng *p, const char *run_id)
 	    {"quorum", "2", "2", "3"},
 	    {"prev_quorum", "2", "2", "3"},
 	    {"step", "1", "2", "3"},
+	    {"done", "c1", "c1", "c2"},
 	    {"ttl", "1000000", "", "x"},
 	    {"floor", "1", "40", "x7"},
 	    {"gmax", "60", "2000", "9007199254740992"},
@@ -327,31 +328,26 @@ static bool is_pair(enum rl_word_kind kind)
 	return kind == RL_WORD_NAMES || kind == RL_WORD_QUEUES || kind == RL_WORD_FENCES;
 }
 
-/* Counters of several names are keys of a request that draws a number, or raises it. */
-static bool has_counters(const struct rl_word *word, bool fenced)
+static void add_pair(struct step *s, struct prng *p, enum rl_word_kind kind)
 {
-	while (word->kind != RL_WORD_END && word->kind != RL_WORD_FENCED)
-		word++;
-	return fenced || word->kind == RL_WORD_END;
-}
-
-static void add_pair(struct step *s, struct prng *p, const struct rl_word *word, bool fenced)
-{
-	if (word->kind == RL_WORD_NAMES)
+	if (kind == RL_WORD_NAMES)
 		add_names(s, p);
-	else if (word->kind == RL_WORD_QUEUES)
+	else if (kind == RL_WORD_QUEUES)
 		add_queues(s);
-	else if (has_counters(word, fenced))
+	else if (s->other != 0)
 		add_fences(s);
+	else
+		s->fence = s->count, add_side_key(s, "fence");
 }
 
-static int64_t keys_of(const struct rl_word *word, unsigned slots, bool fenced)
+/* Counters are keys of a request that draws a number, or raises it: as many as it has names. */
+static int64_t keys_of(const struct rl_op *op, const struct rl_word *word, unsigned slots, bool fenced)
 {
 	int64_t keys = 0;
-	bool counters = has_counters(word, fenced);
 	for (word++; word->kind != RL_WORD_TOKEN; word++)
-		if (word->kind != RL_WORD_FENCES || counters)
-			keys += word->kind == RL_WORD_SLOTS ? (int64_t)slots - 1 : 1 + is_pair(word->kind);
+		if (word->kind != RL_WORD_FENCES || fenced)
+			keys +=
+			    word->kind == RL_WORD_SLOTS ? (int64_t)slots - 1 : 1 + (op->several && is_pair(word->kind));
 	return keys;
 }
 
@@ -374,7 +370,7 @@ static const struct rl_op *draw_op(struct prng *p)
 		ALL = RL_OP_RELEASE_ALL - RL_OP_CLAIM_ALL + 1,
 		BY_TIME = RL_OP_SETNX_QUERY - RL_OP_SETNX + 1,
 		OF_SLOTS = RL_OP_SLOT_RELEASE - RL_OP_SLOT + 1,
-		SHARED = RL_OP_UPGRADE_FENCED - RL_OP_SHARE + 1
+		SHARED = RL_OP_UPGRADE - RL_OP_SHARE + 1
 	};
 	uint64_t number = prng_below(p, 1000);
 	return number < 120   ? &rl_ops[RL_OP_CLAIM_ALL + prng_below(p, ALL)]
@@ -382,7 +378,7 @@ static const struct rl_op *draw_op(struct prng *p)
 	       : number < 290 ? &rl_ops[RL_OP_SLOT + prng_below(p, OF_SLOTS)]
 	       : number < 360 ? &rl_ops[RL_OP_SHARE + prng_below(p, SHARED)]
 	       : number < 380 ? &rl_ops[RL_OP_RAISE] /* these seldom find what they need */
-	       : number < 420 ? &rl_ops[RL_OP_UPGRADE + prng_below(p, 2)]
+	       : number < 420 ? &rl_ops[RL_OP_UPGRADE]
 	                      : &rl_ops[prng_below(p, RL_OP_SLOT)];
 }
 
@@ -421,7 +417,7 @@ static bool draw_slot_word(struct step *s, struct prng *p, enum rl_word_kind kin
 
 static bool is_shared(const struct rl_op *op)
 {
-	return op >= &rl_ops[RL_OP_SHARE] && op <= &rl_ops[RL_OP_UPGRADE_FENCED];
+	return op >= &rl_ops[RL_OP_SHARE] && op <= &rl_ops[RL_OP_UPGRADE];
 }
 
 /* Most of them are of one name, and of few holders. */
@@ -455,7 +451,7 @@ static void draw_row(struct step *s, struct prng *p, const char *run_id)
 	} while (op->words[form] == NULL);
 	bool by_time = op >= &rl_ops[RL_OP_SETNX] && op <= &rl_ops[RL_OP_SETNX_QUERY];
 	unsigned slots = draw_slots(op, p);
-	bool fenced = prng_chance(p, 500);
+	bool fenced = prng_chance(p, 500) || op == &rl_ops[RL_OP_RAISE];
 	for (const struct rl_word *word = op->words[form]; word->kind != RL_WORD_END; word++) {
 		if (is_shared(op) && add_shared(s, p, word->kind))
 			continue;
@@ -466,11 +462,11 @@ static void draw_row(struct step *s, struct prng *p, const char *run_id)
 		else if (word->kind == RL_WORD_NAME)
 			add_key(s, p);
 		else if (word->kind == RL_WORD_KEYS)
-			add_number(s, keys_of(word, slots, fenced));
-		else if (draw_slot_word(s, p, word->kind, slots))
+			add_number(s, keys_of(op, word, slots, fenced));
+		else if (draw_slot_word(s, p, word->kind, slots) || (word->kind == RL_WORD_FENCES && !fenced))
 			continue;
 		else if (is_pair(word->kind))
-			add_pair(s, p, word, fenced);
+			add_pair(s, p, word->kind);
 		else if (word->kind == RL_WORD_TOKEN && (op->several || s->setnx != 0) && prng_chance(p, 800))
 			add(s, "value-1"); /* or two keys would seldom have one */
 		else if (word->kind == RL_WORD_TOKEN)

@@ -127,7 +127,7 @@ static uint32_t any_gate(struct world *w, const struct actor **ret_waiter)
 	*ret_waiter = a;
 	for (unsigned i = 0; a != NULL && i < SIM_MAX_HANDLES; i++)
 		if (a->handles[i].running == REDLOCK_OP_ACQUIRE && rl_enter_waits(&a->handles[i].lock->core))
-			return a->order[a->handles[i].lock->core.gate];
+			return a->order[a->handles[i].lock->core.queue.gate];
 	return SIM_MAX_NODES;
 }
 
@@ -459,6 +459,17 @@ static bool wall_set(struct world *w, int how)
 	return true;
 }
 
+/* A client looks again, which is due once a minute otherwise. */
+static bool look(struct world *w, int unused)
+{
+	const struct actor *a = any_process(w);
+	if (a == NULL || a->client->nodes.look_ns == UINT64_MAX)
+		return false;
+	TRACE(w, "c%u looks again whether the set is guarded", a->index);
+	a->client->nodes.look_ns = 0;
+	return true;
+}
+
 /* ---- the table ---- */
 
 const struct fault faults[] = {
@@ -501,6 +512,7 @@ const struct fault faults[] = {
     {COVER_WALL_BACK, 200, wall_set, BACK},
     {COVER_NODE_JUMP, 200, node_jump, 0},
     {COVER_NODE_STEP_BACK, 300, node_step_back, 0},
+    {COVER_LOOK, 50, look, 0},
     {COVER_FOREIGN_STRING, 300, foreign, KEY_STRING},
     {COVER_FOREIGN_HASH, 300, foreign, KEY_HASH},
 };

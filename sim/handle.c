@@ -38,6 +38,7 @@ static void start(struct world *w, uint32_t subject, enum redlock_operation oper
 	case REDLOCK_OP_RELEASE:
 		end_claim(h);
 		error = redlock_start_release(h->lock);
+		check_kept(w, h);
 		break;
 	case REDLOCK_OP_PROBE:
 		error = redlock_start_probe(h->lock);
@@ -128,6 +129,8 @@ static void draw_options(struct world *w, struct handle *h)
 		o->max_hold_ms = prng_between(&w->work, o->ttl_ms, 4 * o->ttl_ms);
 	if (chance(w, 150))
 		o->max_extends = (uint32_t)prng_between(&w->work, 1, 3);
+	if (w->plan.sticky && chance(w, 700))
+		o->sticky_ms = prng_between(&w->work, 1, 2000);
 	if (w->plan.by_time && (w->plan.old_clients > 0 || chance(w, 500)))
 		o->compat = REDLOCK_COMPAT_SETNX;
 }

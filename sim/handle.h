@@ -41,6 +41,7 @@ struct handle {
 	uint64_t deadline_ns; /* own clock, as redlock_deadline_ns() told it last; 0: none */
 	uint64_t until_ns;    /* the same in world time */
 	uint64_t leapt_ns;    /* of the actor, when that was told */
+	uint64_t untold_ns;   /* for so long its machine was stopped, and the core does not know of it yet */
 	uint64_t first_ns;    /* world time at which the claim began */
 	uint64_t claimed_ns;  /* world time at which this deadline was claimed */
 	uint64_t validity_ns; /* how much was left then */

@@ -45,7 +45,7 @@ static void granted(struct world *w, uint32_t subject)
 			heal_granted(w, h->resource ^ 1);
 		crowd_granted(w, a->index, subject & 0xff);
 	}
-	bool brief = prng_chance(&w->work, 300);
+	bool brief = prng_chance(&w->work, h->options.sticky_ms > 0 ? 800 : 300);
 	handle_plan(w, a->index, subject & 0xff, draw_ms(w, 0, brief ? 1 : h->options.ttl_ms));
 }
 

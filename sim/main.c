@@ -24,7 +24,7 @@ static void print_usage(FILE *out)
 	      "  --trace         print what happens, line by line\n"
 	      "  --hash          print the hash of every seed's trace\n"
 	      "  --cover         fail if a kind of what is counted never happened\n"
-	      "  --proof         with --break: succeed only if the theorem refuses a step\n"
+	      "  --proof THEOREM with --break: succeed only if the theorem refuses a step\n"
 	      "  --break ASSUMPTION  break an assumption: succeed only if the consequence is found\n",
 	      out);
 	for (int i = 1; i < BREAK_COUNT; i++)
@@ -56,8 +56,7 @@ static void print_summary(const struct cover *cover, uint64_t seeds, double took
 		printf("  %.3f s with %s\n", (double)cover->idle_ns[i] / 1e9, crowd_name(i));
 	printf("faults, acts, events, answers of nodes:\n");
 	cover_print(cover, false);
-	printf("actions of the theorem lock:\n");
-	proof_print(cover->proof, false);
+	proof_print(cover);
 	printf("transitions of the core (and why no others follow):\n");
 	transitions_print(&cover->transitions);
 }
@@ -99,6 +98,14 @@ static bool parse_break(const char *text, struct arguments *a)
 	return a->broken != BREAK_NONE;
 }
 
+static bool parse_proof(const char *text, struct arguments *a)
+{
+	for (int i = 0; i < PROOF_THEOREMS; i++)
+		if (strcmp(text, proof_theorems[i]) == 0)
+			a->proof = i;
+	return a->proof >= 0;
+}
+
 static bool parse_option(int option, const char *value, struct arguments *a)
 {
 	uint64_t jobs = 0;
@@ -117,7 +124,7 @@ static bool parse_option(int option, const char *value, struct arguments *a)
 	case 't':
 		return a->trace = true;
 	case 'p':
-		return a->proof = true;
+		return parse_proof(value, a);
 	case 'c':
 		return a->cover = true;
 	case 'x':
@@ -141,7 +148,7 @@ static bool parse(int argc, char **argv, struct arguments *a)
 	    {"cover", no_argument, NULL, 'c'},
 	    {"hash", no_argument, NULL, 'x'},
 	    {"break", required_argument, NULL, 'b'},
-	    {"proof", no_argument, NULL, 'p'},
+	    {"proof", required_argument, NULL, 'p'},
 	    {"help", no_argument, NULL, 'h'},
 	    {NULL, 0, NULL, 0},
 	};
@@ -163,8 +170,10 @@ static bool parse(int argc, char **argv, struct arguments *a)
 int main(int argc, char **argv)
 {
 	long processors = sysconf(_SC_NPROCESSORS_ONLN);
-	struct arguments a = {
-	    .program = argv[0], .operations = UINT64_MAX, .jobs = processors > 1 ? (unsigned)processors : 1};
+	struct arguments a = {.program = argv[0],
+	                      .proof = -1,
+	                      .operations = UINT64_MAX,
+	                      .jobs = processors > 1 ? (unsigned)processors : 1};
 	struct cover cover = {0};
 	uint64_t seeds;
 	if (!parse(argc, argv, &a)) {

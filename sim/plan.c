@@ -3,6 +3,7 @@
 #include "plan.h"
 
 #include <assert.h>
+#include <stdio.h>
 
 #include "check.h"
 #include "faults.h"
@@ -10,7 +11,7 @@
 #include "prng.h"
 #include "scripts.h"
 
-enum { STREAM_PLAN = 100, STREAM_GUARD, STREAM_BY_TIME };
+enum { STREAM_PLAN = 100, STREAM_GUARD, STREAM_BY_TIME, STREAM_STICKY };
 
 /* Two round trips (a script that a node has forgotten) must fit into a node timeout. */
 #define MOST_JITTER_NS (20 * SIM_MS)
@@ -39,7 +40,7 @@ static void draw_faults(struct plan *plan, struct prng *p)
 		if (prng_chance(p, on))
 			plan->permille[occasions[i].fault] = (uint16_t)prng_between(p, 1, occasions[i].most_permille);
 	for (size_t i = 0; i < faults_count; i++)
-		if (prng_chance(p, on))
+		if (faults[i].kind != COVER_LOOK && prng_chance(p, on)) /* that is drawn with the guard */
 			plan->gap_ms[faults[i].kind] =
 			    (uint32_t)prng_between(p, faults[i].gap_ms, 6 * (uint64_t)faults[i].gap_ms);
 }
@@ -165,20 +166,46 @@ bool plan_forgets(const struct plan *plan)
 	return plan->guard || plan->broken == BREAK_AMNESIA || plan->broken == BREAK_EXTEND;
 }
 
-/* Draws a guard for a share of the seeds, by numbers of its own: the others stay as they are. A user that may
- * not read the record has no vote there. */
+/* Draws a guard for a share of the seeds, and clients that look for one for others, by numbers of its own:
+ * the others stay as they are. A user that may not read the record has no vote there. */
 static void draw_guard(struct plan *plan)
 {
 	static const enum sim_cover denials[] = {COVER_INFO_DENIED, COVER_EVAL_DENIED, COVER_QUEUE_DENIED,
 	                                         COVER_PLAIN_CLIENT};
+	static const enum sim_cover forgets[] = {COVER_CRASH_KEEP, COVER_CRASH_MACHINE};
 	struct prng p;
 	prng_seed(&p, plan->seed, STREAM_GUARD);
-	plan->guard = plan->broken >= BREAK_QUARANTINE || (plan->broken == BREAK_NONE && prng_chance(&p, 150));
+	bool drawn =
+	    prng_chance(&p, 150) && plan->broken != BREAK_LOGIN; /* its logins are requests, without a form */
+	plan->guard = plan->broken >= BREAK_QUARANTINE || drawn;
+	plan->looks = plan->broken == BREAK_NONE && !plan->guard && prng_chance(&p, 300);
+	if (plan->looks)
+		plan->gap_ms[COVER_LOOK] = (uint32_t)prng_between(&p, 20, 300);
 	if (!plan->guard)
 		return;
 	for (size_t i = 0; i < sizeof denials / sizeof denials[0]; i++)
 		plan->permille[denials[i]] = 0;
 	plan->gap_ms[COVER_CRASH_WIPE] = (uint32_t)prng_between(&p, 100, 1000);
+	/* In some seeds a majority always knows its numbers, and those that forgot get them back from it. */
+	if (plan->broken != BREAK_NONE || plan_guard_ttl_ms(plan) > 4000 || !prng_chance(&p, 500))
+		return;
+	for (size_t i = 0; i < sizeof forgets / sizeof forgets[0]; i++)
+		plan->gap_ms[forgets[i]] = 0;
+	plan->gap_ms[COVER_CRASH_WIPE] = (uint32_t)(2 * plan_guard_ttl_ms(plan) + prng_between(&p, 1000, 5000));
+	plan->busy_ns += 2 * SIM_MS * plan->gap_ms[COVER_CRASH_WIPE];
+}
+
+/* As draw_guard(). A lock is kept where few want it, and use it often. */
+static void draw_sticky(struct plan *plan)
+{
+	struct prng p;
+	prng_seed(&p, plan->seed, STREAM_STICKY);
+	plan->sticky = plan->broken == BREAK_NONE && prng_chance(&p, 250);
+	if (!plan->sticky || prng_chance(&p, 300))
+		return;
+	plan->actors = (unsigned)prng_between(&p, 2, plan->actors < 4 ? plan->actors : 4);
+	plan->resources = 2;
+	plan->think_ms = prng_between(&p, 2, 50);
 }
 
 /* Draws clients to the letter of the page, with the page's assumptions: clocks that agree, and timeouts that
@@ -242,6 +269,7 @@ void plan_draw(struct plan *plan, uint64_t seed, enum sim_break broken)
 	draw_break(plan, &p);
 	draw_guard(plan);
 	draw_by_time(plan);
+	draw_sticky(plan);
 }
 
 uint64_t plan_guard_ttl_ms(const struct plan *plan)
@@ -286,4 +314,16 @@ struct bytes resource_key(const struct plan *plan, unsigned resource, char buffe
 	struct bytes name = resource_name(resource);
 	memcpy(buffer + size, name.at, name.size);
 	return (struct bytes){buffer, size + name.size};
+}
+
+struct bytes slot_key(const struct plan *plan, unsigned resource, unsigned slot, char buffer[SIM_MAX_KEY])
+{
+	char name[SIM_MAX_KEY];
+	struct bytes plain = resource_key(plan, resource, slot == 0 ? buffer : name);
+	if (slot == 0)
+		return plain;
+	buffer[0] = '{';
+	memcpy(buffer + 1, plain.at, plain.size);
+	int more = snprintf(buffer + 1 + plain.size, SIM_MAX_KEY - 1 - plain.size, "}:redlock:slot:%u", slot);
+	return (struct bytes){buffer, 1 + plain.size + (size_t)more};
 }

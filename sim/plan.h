@@ -45,7 +45,9 @@
 	X(SHARED, "shared", OVERLAP, "nodes admit readers beside an exclusive holder")                           \
 	X(QUARANTINE, "quarantine", OVERLAP, "a node of a guarded set is admitted at once")                      \
 	X(FENCE, "fence", FENCE, "counters that differ are not raised, though nodes say so")                     \
-	X(SOME, "some", OVERLAP, "of several names a node takes those that are free")
+	X(SOME, "some", OVERLAP, "of several names a node takes those that are free")                            \
+	X(PASS, "pass", OVERLAP, "nodes of a guarded set vote without a look at their record")                   \
+	X(ADMIT, "admit", OVERLAP, "nodes of a guarded set are admitted before their quarantine is over")
 
 enum sim_break {
 #define SIM_BREAK_ENUM(name, option, violation, text) BREAK_##name,
@@ -57,6 +59,8 @@ struct plan {
 	uint64_t seed;
 	enum sim_break broken;
 	bool guard;             /* the nodes have a record, and forget without delay */
+	bool looks;             /* they have none, and clients look for it as they do by default */
+	bool sticky;            /* some locks stay with their client after a release */
 	bool by_time;           /* some locks are of the old SETNX protocol; if there are clients to the letter */
 	unsigned old_clients;   /* of its page (old.c), all are, */
 	uint64_t old_timeout_s; /* as long as theirs, or up to a second shorter; */
@@ -102,6 +106,10 @@ void plan_draw(struct plan *plan, uint64_t seed, enum sim_break broken);
  * the plan's prefix and the name, written into `buffer`. */
 struct bytes resource_name(unsigned resource);
 struct bytes resource_key(const struct plan *plan, unsigned resource, char buffer[SIM_MAX_KEY]);
+
+/* The key of a slot of a resource, none of which has braces in its name; the first slot is the resource
+ * itself. */
+struct bytes slot_key(const struct plan *plan, unsigned resource, unsigned slot, char buffer[SIM_MAX_KEY]);
 
 /* The longest time that any key may live, in world time, drift and set-back clocks included. */
 uint64_t plan_longest_ttl_ns(const struct plan *plan);

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The simulator's steps as actions of the theorem lock.thm (spec/proof/README.md): what the core decides, and
+ * The simulator's steps as actions of the theorems (spec/proof/traces.md): what the core decides, and
  * what becomes of the keys of locks on the nodes, each with its values. A step that is no action, or after
- * which a sentence of the invariant is false, is a violation. Locks of other kinds, and other programs, are
- * claims that were given up.
+ * which a sentence of the invariant is false, is a violation.
  */
 #ifndef SIM_PROOF_H
 #define SIM_PROOF_H
@@ -15,6 +14,7 @@
 
 struct world;
 struct proof;
+struct cover;
 
 /* The core before a step. */
 struct proof_before {
@@ -22,9 +22,9 @@ struct proof_before {
 	bool claims, open;
 	uint8_t operation;
 	uint32_t seq, yes;
+	uint64_t t0_ns;
 };
 
-/* Not in guarded sets: lock.thm assumes that no node forgets (A1). */
 void proof_begin(struct world *w);
 void proof_end(struct world *w);
 
@@ -42,8 +42,8 @@ void proof_settle(struct world *w);
 void proof_command(struct world *w, uint32_t node, const struct call *call);
 void proof_forgets(struct world *w, uint32_t node);
 
-/* Prints how often each action happened: the number of those that never did, which `missing` names alone. */
+/* How often each action happened. */
 enum { PROOF_ACTIONS = 20 };
-int proof_print(const uint64_t times[PROOF_ACTIONS], bool missing);
+void proof_print(const struct cover *cover);
 
 #endif

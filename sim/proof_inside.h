@@ -6,20 +6,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "proof.h"
+#include "proof_all.h"
+#include "proof_clients.h"
+#include "proof_clocks.h"
+#include "theorem.h"
 #include "world.h"
-
-/* Times are counted in millionths of a nanosecond, so that a millionth of a time is a whole number. */
-typedef int64_t real;
-#define UNIT INT64_C(1000000)
-
-struct lock;
-void proof_refuse(struct lock *s, const char *rule);
-void proof_tell(struct lock *s, const char *term, int64_t value, bool is_time);
-#define refuse proof_refuse
-#define tell_Bool(s, term, value) proof_tell(s, term, value, false)
-#define tell_Real(s, term, value) proof_tell(s, term, value, true)
-#define tell_thing(s, term, value) proof_tell(s, term, value, false)
 
 #include "theorem_lock.h"
 
@@ -28,20 +19,15 @@ enum {
 	PROOF_VALUES = sizeof((struct lock *)0)->is_Value,
 	PROOF_TTLS = sizeof((struct lock *)0)->is_Ttl,
 	PROOF_ENTERS = sizeof((struct lock *)0)->is_Enter,
-	PROOF_QUORUMS = sizeof((struct lock *)0)->is_Quorum,
-	PROOF_VALUE_BYTES = 96, /* values differ there */
 	PROOF_HANDLES = SIM_MAX_ACTORS * SIM_MAX_HANDLES + 1
 };
-#define PROOF_NONE UINT32_MAX
+#define PROOF_NONE THEOREM_FULL
 
 /* The state of one name. */
 struct proof_name {
 	struct lock lock;
 	bool refused;
-	struct {
-		size_t size;
-		char at[PROOF_VALUE_BYTES];
-	} values[PROOF_VALUES];
+	struct proof_value values[PROOF_VALUES];
 	struct {
 		uint32_t actor, life;
 		bool stranger; /* of another kind of lock, or of another program */
@@ -49,14 +35,9 @@ struct proof_name {
 	uint64_t ttl_ns[PROOF_TTLS];
 	uint64_t numbers[PROOF_ENTERS]; /* as they are sent */
 	uint32_t quorums[PROOF_QUORUMS];
-	bool believed[SIM_MAX_NODES]
-	             [PROOF_VALUES]; /* for a later claim, older requests with the value were gone */
-	unsigned made;               /* claims, since those that were over made room */
-	bool forgot[SIM_MAX_NODES];  /* the node lost the key, which it still owes */
-	/* The clocks at its last tick. */
-	uint64_t world_ns;
-	int64_t node_ns[SIM_MAX_NODES], actor_ns[SIM_MAX_ACTORS];
-	uint32_t lives[SIM_MAX_ACTORS];
+	unsigned made;              /* claims, since those that were over made room */
+	bool forgot[SIM_MAX_NODES]; /* the node lost the key, which it still owes */
+	struct proof_clocks clocks;
 };
 
 /* A handle, and its present claim. */
@@ -73,6 +54,7 @@ struct proof {
 	struct proof_handle handles[PROOF_HANDLES];
 	const struct rl_lock *passes; /* the first of the two that exchange their claims */
 	uint32_t ppm;
+	uint64_t clocks; /* what all of them were set to, added up */
 };
 
 /* Something happened to a name: the action, and whether the theorem admits it. */
@@ -85,8 +67,5 @@ unsigned proof_quorum(struct world *w, unsigned resource, uint32_t nodes);
 unsigned proof_claim(struct world *w, unsigned resource, const struct actor *a, unsigned value,
                      uint64_t ttl_ns);
 unsigned proof_offer(struct world *w, unsigned resource, unsigned claim, uint64_t number);
-
-/* The clock that a claim's client goes by. */
-int64_t proof_actor_ns(const struct world *w, const struct actor *a);
 
 #endif

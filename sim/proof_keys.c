@@ -14,11 +14,6 @@ struct site {
 	real ends;
 };
 
-static struct bytes value_of(const struct key *key)
-{
-	return key->type == KEY_STRING ? key->value : text_bytes("(a key of another type)");
-}
-
 static real ends_of(const struct world *w, const struct lock *t, unsigned node, const struct key *key)
 {
 	int64_t now_ns = (int64_t)drift_local(&w->nodes[node].clock, w->now_ns);
@@ -27,35 +22,14 @@ static real ends_of(const struct world *w, const struct lock *t, unsigned node, 
 	return t->node_clock[node] + ((key->expires_ms + 1) * (int64_t)SIM_MS - now_ns) * (UNIT - w->proof->ppm);
 }
 
-/* Whether a request with the value is on another connection to the node: one that comes on this one comes in
- * order. */
-static bool is_on_its_way(const struct site *s, struct bytes value)
-{
-	const struct links *links = &s->w->links;
-	for (uint32_t i = 0; i < links->count; i++) {
-		const struct pipe *pipe = &links->conns[i].pipe[TO_NODE];
-		if (links->conns[i].node != s->node || i == s->call->session->tag || links->conns[i].session == NULL)
-			continue;
-		const struct buffer *parts[] = {&pipe->flight, &pipe->inbox};
-		for (unsigned k = 0; k < 2; k++)
-			if (parts[k]->length >= value.size &&
-			    memmem(buffer_front(parts[k]), parts[k]->length, value.at, value.size) != NULL)
-				return true;
-	}
-	return false;
-}
-
 /* Whether the node's yes may be believed: where an older request with the value is gone, that is an action.
  */
 static bool believed(const struct site *s, unsigned k)
 {
 	struct lock *t = s->t;
 	unsigned v = t->token[k];
-	struct bytes value = {s->name->values[v].at, s->name->values[v].size < PROOF_VALUE_BYTES
-	                                                 ? s->name->values[v].size
-	                                                 : PROOF_VALUE_BYTES};
-	bool gone = !t->over[k] && t->out[s->node][v] && !is_on_its_way(s, value);
-	s->name->believed[s->node][v] |= gone;
+	bool gone = !t->over[k] && t->out[s->node][v] &&
+	            !proof_is_on_its_way(s->w, s->node, s->call, &s->name->values[v]);
 	if (gone)
 		proof_did(s->w, s->resource, lock_request_is_gone(t, s->node, v), "request_is_gone", "n%u v%u",
 		          s->node, v);
@@ -83,7 +57,7 @@ static unsigned claim_of(const struct site *s)
 static unsigned stranger(struct site *s, const struct key *key)
 {
 	if (s->value == 0)
-		s->value = proof_value(s->name, value_of(key), true);
+		s->value = proof_value(s->name, proof_value_of(key), true);
 	for (unsigned k = 0; k < s->t->most_Claim; k++)
 		if (s->t->is_Claim[k] && s->name->claims[k].stranger && s->t->token[k] == s->value)
 			return k;
@@ -114,28 +88,23 @@ static void appears(struct site *s, const struct key *key)
 	          "n%u k%u v%u%s", s->node, k, s->value, heard ? "" : ", unheard");
 }
 
-/* A client that still doubts a value releases what it does not believe, so an older request was not gone for
- * it. That an action was chosen too early is undone, unless the node's vote was counted. */
-static void doubt_again(const struct site *s, unsigned v)
+/* The key of a claim that goes on: its client releases a yes that it does not believe, as an older request
+ * with the value may come or the node's record is not known. */
+static void disbelieved(const struct site *s, unsigned v)
 {
 	struct lock *t = s->t;
-	for (unsigned k = 0; k < t->most_Claim; k++)
-		if (t->is_Claim[k] && t->token[k] == v && !t->over[k] && t->held[k] && t->in[s->node][t->voters[k]])
-			return;
-	for (unsigned k = 0; k < t->most_Claim; k++)
-		if (t->is_Claim[k] && t->token[k] == v && !t->over[k]) {
-			t->yes[s->node][k] = t->xyes[s->node][k] = false;
-			t->until[s->node][k] = 0;
-		}
-	t->out[s->node][v] = true;
-	s->name->believed[s->node][v] = false;
+	for (unsigned k = 0; k < t->most_Claim && !t->out[s->node][v]; k++)
+		if (t->is_Claim[k] && t->token[k] == v && t->begun[k] && !t->over[k])
+			proof_did(s->w, s->resource, lock_disbelieve(t, s->node, k), "disbelieve", "n%u k%u", s->node, k);
 }
 
 static void goes(const struct site *s)
 {
-	unsigned v = s->t->owner[s->node];
-	if (!s->t->out[s->node][v] && s->name->believed[s->node][v])
-		doubt_again(s, v);
+	unsigned v = s->t->owner[s->node], op = RL_OP_NONE;
+	if (s->call->asked.op != NULL)
+		op = asked_operation(&s->call->asked);
+	if (s->call->asked.op == NULL || rl_ops[op].gives_back)
+		disbelieved(s, v);
 	proof_did(s->w, s->resource, lock_release_arrives(s->t, s->node, v), "release_arrives", "n%u v%u",
 	          s->node, v);
 }
@@ -155,8 +124,10 @@ static bool is_handed(struct site *s)
 	for (unsigned e = 0; e < s->t->most_Enter; e++)
 		if (s->t->is_Enter[e] && s->name->numbers[e] == number && s->t->token[s->t->of[e]] == s->value) {
 			unsigned v = s->t->owner[s->node];
-			proof_did(s->w, s->resource, lock_hand_over(s->t, s->node, v, e, s->ends), "hand_over",
-			          "n%u v%u to k%u, number %llu", s->node, v, s->t->of[e], number);
+			bool heard = believed(s, s->t->of[e]);
+			proof_did(s->w, s->resource, lock_hand_over(s->t, s->node, v, e, heard, s->ends), "hand_over",
+			          "n%u v%u to k%u, number %llu%s", s->node, v, s->t->of[e], number,
+			          heard ? "" : ", unheard");
 			return true;
 		}
 	return false;
@@ -226,7 +197,7 @@ static void look(struct site *s)
 		goes(s);
 	if (key == NULL)
 		return;
-	s->value = proof_value(s->name, value_of(key), false);
+	s->value = proof_value(s->name, proof_value_of(key), false);
 	s->ends = ends_of(s->w, s->t, s->node, key);
 	bool same = owner != s->t->nothing && s->value == owner && !s->name->forgot[s->node];
 	bool strange = same && claim_of(s) != PROOF_NONE && s->name->claims[claim_of(s)].stranger;
@@ -242,12 +213,12 @@ static void look(struct site *s)
 	appears(s, key);
 }
 
-void proof_command(struct world *w, uint32_t node, const struct call *call)
+void plain_command(struct world *w, uint32_t node, const struct call *call)
 {
 	struct proof *p = w->proof;
 	if (p == NULL || p->ppm == 0)
 		return;
-	proof_tick(w, true);
+	plain_tick(w, true);
 	for (unsigned r = 0; r < w->plan.resources; r++) {
 		struct site s = {
 		    .w = w, .name = &p->names[r], .t = &p->names[r].lock, .call = call, .resource = r, .node = node};
@@ -256,7 +227,7 @@ void proof_command(struct world *w, uint32_t node, const struct call *call)
 	}
 }
 
-void proof_forgets(struct world *w, uint32_t node)
+void plain_forgets(struct world *w, uint32_t node)
 {
 	for (unsigned r = 0; w->proof != NULL && r < w->plan.resources; r++)
 		w->proof->names[r].forgot[node] = true;

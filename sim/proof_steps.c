@@ -91,7 +91,7 @@ static struct proof_handle *handle_for(struct world *w, const struct rl_lock *l)
 }
 
 /* Whatever address it has: those that were freed before it are forgotten now, or addresses would decide. */
-void proof_new(struct world *w, const struct rl_lock *l)
+void plain_new(struct world *w, const struct rl_lock *l)
 {
 	if (w->proof == NULL)
 		return;
@@ -165,7 +165,7 @@ static void begin_new(struct stage *s)
 		offer(s, offered_ns);
 }
 
-void proof_settle(struct world *w)
+void plain_settle(struct world *w)
 {
 	for (unsigned i = 0; w->proof != NULL && i < PROOF_HANDLES; i++) {
 		struct proof_handle *h = &w->proof->handles[i];
@@ -182,24 +182,10 @@ void proof_settle(struct world *w)
 
 /* ---- what a step has done ---- */
 
-static uint32_t in_world(const struct actor *a, uint32_t nodes)
-{
-	uint32_t these = 0;
-	for (unsigned i = 0; i < a->node_count; i++)
-		if ((nodes >> i & 1) != 0)
-			these |= UINT32_C(1) << a->order[i];
-	return these;
-}
-
-/* The votes on which a decision rests: a query that waited may have begun in the same step. */
+/* The votes on which a decision rests. */
 static unsigned voters(const struct stage *s)
 {
-	uint32_t nodes = s->before->yes;
-	if (s->l->round.operation == REDLOCK_OP_ACQUIRE || s->l->round.seq == s->before->seq)
-		nodes = rl_round_voted(s->l, REDLOCK_VOTE_YES);
-	else if (s->e->kind == RL_EV_REPLY && s->e->seq == s->before->seq && s->e->vote.code == REDLOCK_VOTE_YES)
-		nodes |= UINT32_C(1) << s->e->node;
-	return proof_quorum(s->w, s->h->resource, in_world(&s->w->actors[s->h->actor], nodes));
+	return proof_quorum(s->w, s->h->resource, proof_voters(s->w, s->l, s->before, s->e));
 }
 
 /* A point of the client's time, by the clock of the theorem: a leap of the wall clock moves it. */
@@ -226,7 +212,7 @@ static void take(const struct stage *s)
 			return;
 		}
 	if (has_claim(s)) {
-		proof_refuse(s->t, "take: the number was never sent");
+		refuse(s->t, "take: the number was never sent");
 		proof_did(s->w, s->h->resource, false, "take", "n%u k%u", node, s->h->claim);
 	}
 }
@@ -257,7 +243,7 @@ static void granted(const struct stage *s)
 {
 	unsigned k = s->h->claim;
 	if (!has_claim(s)) {
-		proof_refuse(s->t, "grant: nothing was claimed");
+		refuse(s->t, "grant: nothing was claimed");
 		proof_did(s->w, s->h->resource, false, "grant", "-");
 		return;
 	}
@@ -286,9 +272,9 @@ static void compare(const struct stage *s)
 	real until = in_theorem(s, s->l->valid_until_ns);
 	if (until <= s->t->deadline[s->h->claim])
 		return;
-	proof_refuse(s->t, "the core relies on a later deadline than was granted");
-	proof_tell(s->t, "valid_until", until, true);
-	proof_tell(s->t, "(deadline k)", s->t->deadline[s->h->claim], true);
+	refuse(s->t, "the core relies on a later deadline than was granted");
+	tell_Real(s->t, "valid_until", until);
+	tell_Real(s->t, "(deadline k)", s->t->deadline[s->h->claim]);
 	proof_did(s->w, s->h->resource, false, "holds", "k%u", s->h->claim);
 }
 
@@ -310,10 +296,8 @@ static void exchange(struct proof *p, struct stage *s)
 
 static void extends(struct stage *s)
 {
-	const struct rl_effects *fx = s->fx;
 	bool opened = s->l->round.seq != s->before->seq && s->l->round.operation == REDLOCK_OP_EXTEND;
-	bool done = (fx->observed & RL_COUNT_RENEWED) != 0 || (fx->done == REDLOCK_OP_EXTEND && fx->result == 0);
-	if (s->before->open && s->before->operation == REDLOCK_OP_EXTEND && done)
+	if (proof_confirms(s->before, s->fx))
 		confirmed(s);
 	if (opened)
 		extend_begun(s);
@@ -324,16 +308,17 @@ static void acquires(struct stage *s)
 	const struct rl_lock *l = s->l;
 	unsigned send = s->fx->send;
 	bool gives = send == RL_OP_RELEASE || send == RL_OP_LEAVE || send == RL_OP_HAND;
-	bool ended = rl_state_acquires(l) == false && s->before->phase != RL_HELD &&
-	             s->before->phase != RL_LOST && s->before->phase != RL_IDLE && l->phase == RL_IDLE;
-	bool grants = s->before->phase != RL_HELD && l->phase == RL_HELD && s->e->kind != RL_EV_EXTEND &&
+	bool held = s->before->phase == RL_HELD || s->before->phase == RL_KEPT;
+	bool ended = rl_state_acquires(l) == false && !held && s->before->phase != RL_LOST &&
+	             s->before->phase != RL_IDLE && l->phase == RL_IDLE;
+	bool grants = !held && l->phase == RL_HELD && s->e->kind != RL_EV_EXTEND &&
 	              l->round.operation == REDLOCK_OP_ACQUIRE;
 	bool opened = l->round.seq != s->before->seq && l->round.operation == REDLOCK_OP_ACQUIRE;
-	bool taken = s->e->kind == RL_EV_HAND && (l->handed || grants) && !s->fx->declines;
-	if ((s->before->claims && !l->claims && l->phase != RL_HELD && gives && !opened) ||
+	bool taken = s->e->kind == RL_EV_HAND && (l->queue.handed || grants) && !s->fx->declines;
+	if ((s->before->claims && !l->claim.open && l->phase != RL_HELD && gives && !opened) ||
 	    (ended && s->before->phase != RL_RELEASING))
 		give_back(s);
-	if (opened && (l->claims || grants || taken))
+	if (opened && (l->claim.open || grants || taken))
 		begun(s);
 	if (s->fx->enter != 0 && s->fx->offered_ns != 0 && s->fx->offered_ns != RL_QUEUE_POLLS) {
 		if (s->h->begins)
@@ -347,30 +332,24 @@ static void acquires(struct stage *s)
 		granted(s);
 }
 
-struct proof_before proof_before(struct world *w, const struct rl_lock *l, const struct rl_event *e)
+void plain_ready(struct world *w, const struct rl_lock *l, const struct rl_event *e)
 {
 	if (w->proof == NULL)
-		return (struct proof_before){0};
+		return;
 	struct proof_handle *h = find(w->proof, l);
 	if (h != NULL && e->kind == RL_EV_CANCEL && e->now_ns == 0) /* no random bytes: nothing was sent */
 		h->begins = false;
-	proof_tick(w, true);
-	proof_settle(w);
-	return (struct proof_before){
-	    .phase = l->phase,
-	    .claims = l->claims,
-	    .open = l->round.open,
-	    .operation = l->round.operation,
-	    .seq = l->round.seq,
-	    .yes = rl_round_voted(l, REDLOCK_VOTE_YES),
-	};
+	plain_tick(w, true);
+	plain_settle(w);
 }
 
-void proof_step(struct world *w, const struct rl_lock *l, const struct proof_before *before,
+void plain_step(struct world *w, const struct rl_lock *l, const struct proof_before *before,
                 const struct rl_event *e, const struct rl_effects *fx)
 {
 	struct proof *p = w->proof;
-	struct proof_handle *h = p != NULL ? handle_for(w, l) : NULL;
+	struct proof_handle *h = NULL;
+	if (p != NULL) /* one that is cancelled has begun before, or is freed unused with others that are freed */
+		h = e->kind == RL_EV_CANCEL ? find(p, l) : handle_for(w, l);
 	if (h == NULL || p->names[h->resource].refused)
 		return;
 	struct proof_name *name = &p->names[h->resource];
@@ -383,8 +362,8 @@ void proof_step(struct world *w, const struct rl_lock *l, const struct proof_bef
 		exchange(p, &s);
 		return;
 	}
-	if (before->phase == RL_HELD && l->phase != RL_HELD)
-		give_back(&s);
+	if ((before->phase == RL_HELD || before->phase == RL_KEPT) && !rl_state_holds(l))
+		give_back(&s); /* for the theorem, what is kept is held */
 	if (e->kind == RL_EV_RELEASE && l->phase == RL_RELEASING) {
 		if (!has_claim(&s) && before->phase == RL_IDLE) {
 			(void)new_claim(&s, l->rules->ttl_ns);
@@ -394,6 +373,6 @@ void proof_step(struct world *w, const struct rl_lock *l, const struct proof_bef
 	}
 	acquires(&s);
 	extends(&s);
-	if (l->phase == RL_HELD)
+	if (l->phase == RL_HELD && e->kind != RL_EV_CANCEL) /* one that is freed need not know of a leap */
 		compare(&s);
 }

@@ -145,10 +145,16 @@ int run_seeds(const struct arguments *a, struct cover *cover, uint64_t *ret_seed
 
 /* ---- negative controls ---- */
 
+static bool is_found(const struct arguments *a, const struct outcome *o,
+                     const uint64_t found[VIOLATION_COUNT])
+{
+	return a->proof >= 0 ? o->refused[a->proof][0] != '\0' : found[breaks[a->broken].finds] != 0;
+}
+
 int run_broken(const struct arguments *a)
 {
 	uint64_t found[VIOLATION_COUNT] = {0};
-	enum violation wanted = a->proof ? VIOLATION_PROOF : breaks[a->broken].finds;
+	enum violation wanted = a->proof >= 0 ? VIOLATION_PROOF : breaks[a->broken].finds;
 	uint64_t seed = a->first;
 	struct outcome outcome;
 	struct cover cover = {0};
@@ -156,15 +162,16 @@ int run_broken(const struct arguments *a)
 		scenario_run(seed, a->broken, a->trace, a->trace, &cover, &outcome);
 		for (int i = 0; i < VIOLATION_COUNT; i++)
 			found[i] += outcome.found[i];
-		if (found[wanted] != 0 || seed == a->last)
+		if (is_found(a, &outcome, found) || seed == a->last)
 			break;
 	}
 	for (int i = 0; i < VIOLATION_COUNT; i++)
 		if (found[i] != 0)
 			printf("  %-12s %8" PRIu64 "  %s\n", violations[i].name, found[i], violations[i].text);
-	if (outcome.refused[0] != '\0')
-		printf("the theorem refuses %s\n", outcome.refused);
-	if (found[wanted] == 0) {
+	for (unsigned t = 0; t < PROOF_THEOREMS; t++)
+		if (outcome.refused[t][0] != '\0')
+			printf("the theorem %s refuses %s\n", proof_theorems[t], outcome.refused[t]);
+	if (!is_found(a, &outcome, found)) {
 		printf("not found, although %s: %s\n", breaks[a->broken].text, violations[wanted].text);
 		return EXIT_FOUND;
 	}

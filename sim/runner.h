@@ -21,7 +21,7 @@ struct arguments {
 	bool trace;
 	bool cover;
 	bool hash;
-	bool proof; /* with a rule broken: the theorem must refuse a step */
+	int proof; /* with a rule broken: this theorem must refuse a step; -1: none need */
 };
 
 /* The assumptions that can be broken on purpose: name, description, and the violation that must be found. */

@@ -27,9 +27,11 @@
 /* The time to give back without faults: before any TTL could help. */
 #define GIVE_BACK_NS SIM_SECOND
 
-/* Blocks of memory that a client at rest may have: each node may still have a second link. */
-#define CLIENT_BLOCKS 19
-#define NODE_BLOCKS 16
+/* Blocks of memory that a client at rest may have. Of each node: its URL in two forms, its place in the set,
+ * its record, a second link, two readers, two buffers, and six outboxes of two blocks each, which stay once
+ * they have been used. */
+#define CLIENT_BLOCKS 21
+#define NODE_BLOCKS 21
 
 #define FINAL_WAIT_MS 10000
 #define RIVAL_WAIT_MS 300

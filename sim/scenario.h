@@ -14,7 +14,7 @@ struct outcome {
 	bool failed;
 	uint64_t found[VIOLATION_COUNT];
 	char first[540];
-	char refused[480]; /* the first violation in words */
+	char refused[PROOF_THEOREMS][480]; /* the first step that each theorem refuses */
 	uint64_t trace_hash;
 	uint64_t trace_lines;
 };

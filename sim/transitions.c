@@ -16,6 +16,7 @@
 #define INSISTING BIT(RL_INSISTING)
 #define WATCHING BIT(RL_WATCHING)
 #define RAISING BIT(RL_RAISING)
+#define KEPT BIT(RL_KEPT)
 
 /* For each phase and event: the phases that may follow, and why the others cannot. Other combinations are
  * refused, as there is one operation at a time: the phase stays. */
@@ -67,9 +68,9 @@ static const struct row {
         {
             [RL_EV_ACQUIRE] = {HELD | LOST, "refused; lost: the validity has ended unnoticed"},
             [RL_EV_EXTEND] = {HELD | LOST, "begins a round; lost: the validity has ended unnoticed"},
-            [RL_EV_RELEASE] = {HELD | RELEASING,
+            [RL_EV_RELEASE] = {HELD | RELEASING | KEPT,
                                "held: refused while an operation runs; else begins a round, also "
-                               "when the validity has ended"},
+                               "when the validity has ended, or the client keeps it"},
             [RL_EV_QUERY] = {HELD | LOST, "begins a round; lost: the validity has ended unnoticed"},
             [RL_EV_TURN] = {HELD | LOST, "begins a round; lost: the validity has ended unnoticed"},
             [RL_EV_CANCEL] = {HELD | LOST,
@@ -80,6 +81,7 @@ static const struct row {
             [RL_EV_HAND] = {HELD | LOST, "a late vote; lost: the validity has ended unnoticed"},
             [RL_EV_LEAP] = {HELD | LOST, "validity ends sooner, or has ended"},
             [RL_EV_PASS] = {HELD, "it has a new caller"},
+            [RL_EV_RECALL] = {HELD, "its release will be one at the nodes"},
             [RL_EV_LATE] = {IDLE, "the validity has ended unnoticed"},
         },
     [RL_LOST] =
@@ -98,6 +100,16 @@ static const struct row {
             [RL_EV_CANCEL] = {RELEASING, "a release is not cancelled"},
             [RL_EV_REPLY] = {IDLE | RELEASING, "a release ends in idle"},
             [RL_EV_TICK] = {IDLE, "the end of the round decides it"},
+        },
+    [RL_KEPT] =
+        {
+            [RL_EV_ACQUIRE] = {HELD, "what cannot be entered is given back before"},
+            [RL_EV_CANCEL] = {IDLE, "its caller has released it"},
+            [RL_EV_REPLY] = {KEPT, "votes that come late change nothing"},
+            [RL_EV_TICK] = {IDLE, "nobody has used it for a while"},
+            [RL_EV_LEAP] = {IDLE, "nobody relies on it"},
+            [RL_EV_PASS] = {HELD, "another handle of the client has acquired it"},
+            [RL_EV_RECALL] = {IDLE, "the nodes have it back"},
         },
     [RL_LOOKING] =
         {
@@ -132,7 +144,7 @@ static const char *const phases[SIM_PHASES] = {
     [RL_IDLE] = "idle",       [RL_ACQUIRING] = "acquiring", [RL_PAUSED] = "paused",
     [RL_HELD] = "held",       [RL_LOST] = "lost",           [RL_RELEASING] = "releasing",
     [RL_LOOKING] = "looking", [RL_INSISTING] = "insisting", [RL_WATCHING] = "watching",
-    [RL_RAISING] = "raising",
+    [RL_RAISING] = "raising", [RL_KEPT] = "kept",
 };
 
 static const char *const events[SIM_EVENTS] = {
@@ -140,7 +152,7 @@ static const char *const events[SIM_EVENTS] = {
     [RL_EV_QUERY] = "query",     [RL_EV_CANCEL] = "cancel", [RL_EV_REPLY] = "reply",
     [RL_EV_TICK] = "tick",       [RL_EV_WAKE] = "wake",     [RL_EV_HAND] = "hand",
     [RL_EV_LEAP] = "clock",      [RL_EV_PASS] = "pass",     [RL_EV_TURN] = "turn",
-    [RL_EV_LATE] = "late",
+    [RL_EV_LATE] = "late",       [RL_EV_RECALL] = "recall",
 };
 
 /* Possible, but too seldom to be waited for: a release that is refused, because an extend runs, in the very
@@ -150,10 +162,13 @@ static const char *const events[SIM_EVENTS] = {
  * at; and numbers that differ when split votes are decided, or that others of the handle's calls find while
  * they are raised; and a number that cannot be raised by an acquire that has no time to try again. And a
  * shared lock is turned only by who holds it. And only a caller with a grant is late, whose loop has most
- * often noticed the loss before. And a lock is passed on only to who waits, by who holds it. */
+ * often noticed the loss before. And a lock is passed on only to who waits, by who holds it. And only a lock
+ * that is held or kept is asked for, and of one that is kept nothing else is asked. */
 static bool seldom(enum rl_phase before, enum rl_event_kind event, enum rl_phase after)
 {
-	return (event == RL_EV_LATE && (before == RL_HELD || after == before)) ||
+	return (event == RL_EV_RECALL && after == before && before != RL_HELD) ||
+	       (before == RL_KEPT && after == before && event != RL_EV_REPLY) ||
+	       (event == RL_EV_LATE && (before == RL_HELD || after == before)) ||
 	       (event == RL_EV_PASS && after == before && before != RL_HELD) ||
 	       (event == RL_EV_TURN && after == before && before != RL_HELD) ||
 	       (before == RL_HELD && event == RL_EV_RELEASE && after == RL_LOST) ||

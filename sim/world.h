@@ -64,6 +64,10 @@ struct world {
 	struct actor *current;                                   /* the process whose library calls run */
 	struct check check;
 	struct proof *proof; /* NULL: what happens is not compared with the theorem */
+	struct proof_several *several;
+	struct proof_fence *fence;
+	struct proof_guard *guard;
+	struct proof_shared *shared;
 	struct adoption adoptions[SIM_ADOPTIONS];
 	struct trace trace;
 	struct cover *cover;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * An address of a guarded set that leads to another server, while the former one runs on: clients that are connected
- * stay connected. How to read this language: redlock.pml; the guard itself: proof/guard.thm. One node is enough,
+ * stay connected. How to read this language: README.md; the guard itself: proof/guard.thm. One node is enough,
  * requests come at any time, any number of times, in any order, or never, and a number is kept as the ticks for
  * which it proves something.
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Fencing counters that expire, and a floor under them: one node, the counter of one name. How to read this language:
- * redlock.pml. README.md says what follows.
+ * README.md, which says what follows.
  *
  * A counter lives for 3 PERIODs after its last use. The node's record has the highest number ever granted there, gmax;
  * gold, which is what gmax was at the last rotation; and the floor, which each number is above. Of these only one thing

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Several names at once: all or none on each node. How to read this language: redlock.pml. README.md says what follows.
+ * Several names at once: all or none on each node. How to read this language: README.md. README.md says what follows.
  *
  * Each client wants two of three names in a ring: 0 and 1, 1 and 2, 2 and 0. There is no time in it: the keys
  * of a client that neither claims nor holds go one by one, at any moment, by a release or by expiry. A refused

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Members of a node set that change one at a time, while locks are held and numbers are issued. How to read this language:
- * redlock.pml. README.md says what the steps stand for.
+ * README.md, which says what the steps stand for.
  *
- * There is no time in here: the key of an attempt that claims or holds does not go, which is what redlock.pml
+ * There is no time in here: the key of an attempt that claims or holds does not go, which is what proof/lock.thm
  * proves of a TTL. It goes when the client's clock says that the lease is over, or when it is released. To
  * wait "a TTL after" means: until all that a configuration granted is over or was extended under a later one.
  *

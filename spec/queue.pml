@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Waiting in turn: the queue at the gate, its wake-ups, and everybody who may fail in it. How to read this
- * language: redlock.pml. README.md says which step stands for what.
+ * language: README.md. README.md says which step stands for what.
  *
  * There is no time in here: a long delay is a step that comes late. The promises of a lease and a TTL are
- * redlock.pml's part, and are taken from there: a key whose client is alive does not expire. So exclusion is
+ * the part of proof/lock.thm, and are taken from there: a key whose client is alive does not expire. So exclusion is
  * checked again, but the purpose of this model is that waiting ends:
  *   - STUCK: without a fault, and without any poll, the lock is never left free while somebody waits;
  *   - LIVE: with finitely many faults, and with all messages lost, polls alone see to it (searched for

@@ -124,7 +124,7 @@ inline node_goes_on(n)
 	printf("node %d: goes on\n", n)
 }
 
-/* Empty; redlock.pml has what becomes of the lock. */
+/* Empty; proof/lock.thm has what becomes of the lock. */
 inline queue_is_lost(n)
 {
 	for (k : 0 .. CLIENTS - 1) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Locks of the old SETNX protocol: clients of this library (--compat setnx) and clients that follow its page to the letter,
- * for one name. How to read this language: redlock.pml. README.md says what follows.
+ * for one name. How to read this language: README.md. README.md says what follows.
  *
  * A tick is a second, as the page counts. A client makes one attempt, and holds, if it gets that far: the next one would
  * have another token, and so be another client. Time has an end.

@@ -4,6 +4,7 @@
  * and its loop do not know of them. Why not over the nodes' connections: docs/decisions/requests.md.
  */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include <redlock/ask.h>
@@ -13,6 +14,7 @@
 #include "net/handshake.h"
 #include "net/sentinels.h"
 #include "os/clock.h"
+#include "os/signals.h"
 #include "proto/answer.h"
 #include "proto/command.h"
 #include "proto/tree.h"
@@ -71,34 +73,94 @@ static bool add_line(redlock_asker *a, const struct rl_endpoint *endpoint, struc
 	return ok && (copy.master == NULL || line->sentinels != NULL);
 }
 
-static int open_lines(redlock_asker *a, redlock_client *c)
+/* Which servers are asked: those of `list`, of the cluster that is node `node`; NULL: one of each node. */
+struct wanted {
+	unsigned node;
+	const char *const *list;
+	size_t count;
+};
+
+static int add_nodes(redlock_asker *a, const struct rl_nodes *nodes)
 {
-	int error = rl_client_enter(c);
-	if (error < 0)
-		return error;
-	a->lines = calloc(c->nodes.count, sizeof *a->lines);
-	bool ok = a->lines != NULL;
-	for (unsigned i = 0; i < c->nodes.count && ok; i++)
-		ok = add_line(a, &c->nodes.list[i].link.endpoint, c->nodes.tls);
-	rl_loop_leave(&c->loop);
+	bool ok = true;
+	for (unsigned i = 0; i < nodes->count && ok; i++) {
+		bool cluster = rl_cluster_is(nodes->clusters, i);
+		const struct rl_node *n = cluster ? rl_cluster_speaker(nodes->clusters, i) : &nodes->list[i];
+		ok = add_line(a, &n->link.endpoint, nodes->tls);
+	}
 	return ok ? 0 : REDLOCK_E_NOMEM;
 }
 
-int redlock_asker_open(redlock_client *c, redlock_asker **ret)
+static int add_server(redlock_asker *a, const struct rl_nodes *nodes, unsigned node, const char *text)
 {
-	RL_NO_CANCEL;
+	struct rl_endpoint endpoint;
+	char host[256];
+	const char *colon = text != NULL ? strrchr(text, ':') : NULL;
+	long port = colon != NULL ? strtol(colon + 1, NULL, 10) : 0;
+	if (port < 1 || port > UINT16_MAX || (size_t)(colon - text) >= sizeof host)
+		return REDLOCK_E_INVAL;
+	/* A server that does not know its own address tells none. */
+	const char *told = colon > text ? text : rl_cluster_speaker(nodes->clusters, node)->link.endpoint.host;
+	snprintf(host, sizeof host, "%.*s", (int)(colon > text ? (size_t)(colon - text) : strlen(told)), told);
+	if (!rl_url_server(&nodes->list[node].link.endpoint, host, (uint16_t)port, &endpoint))
+		return REDLOCK_E_NOMEM;
+	bool ok = add_line(a, &endpoint, nodes->tls);
+	rl_url_free(&endpoint);
+	return ok ? 0 : REDLOCK_E_NOMEM;
+}
+
+static int add_servers(redlock_asker *a, const struct rl_nodes *nodes, const struct wanted *wanted)
+{
+	int error =
+	    wanted->node < nodes->count && rl_cluster_is(nodes->clusters, wanted->node) ? 0 : REDLOCK_E_INVAL;
+	for (size_t i = 0; i < wanted->count && error == 0; i++)
+		error = add_server(a, nodes, wanted->node, wanted->list[i]);
+	return error;
+}
+
+static int open_lines(redlock_asker *a, redlock_client *c, const struct wanted *wanted)
+{
+	int error = rl_client_enter_one(c);
+	if (error < 0)
+		return error;
+	a->lines = calloc(wanted->list != NULL ? wanted->count + 1 : c->nodes.count, sizeof *a->lines);
+	if (a->lines == NULL)
+		error = REDLOCK_E_NOMEM;
+	else
+		error = wanted->list != NULL ? add_servers(a, &c->nodes, wanted) : add_nodes(a, &c->nodes);
+	rl_loop_leave(&c->loop);
+	return error;
+}
+
+static int open_asker(redlock_client *c, const struct wanted *wanted, redlock_asker **ret)
+{
 	if (c == NULL || ret == NULL)
 		return REDLOCK_E_INVAL;
 	redlock_asker *a = calloc(1, sizeof *a);
 	if (a == NULL)
 		return REDLOCK_E_NOMEM;
 	a->client = c;
-	int error = rl_poller_open(&a->poller) < 0 ? REDLOCK_E_SYSTEM : open_lines(a, c);
+	int error = rl_poller_open(&a->poller) < 0 ? REDLOCK_E_SYSTEM : open_lines(a, c, wanted);
 	if (error < 0)
 		redlock_asker_close(a);
 	else
 		*ret = a;
 	return error;
+}
+
+int redlock_asker_open(redlock_client *c, redlock_asker **ret)
+{
+	RL_NO_CANCEL;
+	return open_asker(c, &(struct wanted){.list = NULL}, ret);
+}
+
+int redlock_asker_open_servers(redlock_client *c, unsigned node, const char *const *servers, size_t count,
+                               redlock_asker **ret)
+{
+	RL_NO_CANCEL;
+	if (servers == NULL || count > REDLOCK_MAX_NODES)
+		return REDLOCK_E_INVAL;
+	return open_asker(c, &(struct wanted){node, servers, count}, ret);
 }
 
 void redlock_asker_close(redlock_asker *a)
@@ -172,6 +234,15 @@ static void lose(redlock_asker *a, struct line *line)
 	line->in.size = 0;
 	if (l->state == RL_LINK_BROKEN)
 		rl_link_end(l, false, a->now_ns);
+}
+
+enum redlock_vote_code redlock_question_vote(const struct redlock_question *q)
+{
+	if (q == NULL || q->size < sizeof *q)
+		return REDLOCK_VOTE_PENDING;
+	if (q->reply == NULL)
+		return q->missing;
+	return q->reply->kind == REDLOCK_REPLY_ERROR ? rl_answer_of_error(q->reply->text) : REDLOCK_VOTE_YES;
 }
 
 /* ---- connections ---- */
@@ -296,8 +367,7 @@ static void flush(redlock_asker *a, struct line *line)
 		return;
 	if (l->setup.count == 0 && rl_outbox_unsent(&l->outbox).size > 0)
 		note_sent(a, line);
-	bool all = rl_link_send(l);
-	rl_link_watch(l, !all || rl_stream_wants_write(&l->stream));
+	(void)rl_link_send(l);
 }
 
 /* ---- turns ---- */
@@ -336,17 +406,29 @@ static void hear(redlock_asker *a, const struct rl_ready *ready)
 		rl_link_ready(&line->link, ready->id, ready->events, a->now_ns);
 }
 
-/* Returns as rl_poller_wait(). */
-static int turn(redlock_asker *a, uint64_t until_ns, bool block)
+/* Takes the answers from the `count` sockets that are ready. */
+static void take_ready(redlock_asker *a, const struct rl_ready *ready, int count)
 {
-	struct rl_ready ready[MAX_READY];
-	(void)rl_poller_arm(&a->poller, next_deadline(a, until_ns), a->now_ns);
-	int count = rl_poller_wait(&a->poller, ready, MAX_READY, block);
 	a->now_ns = now();
 	for (int i = 0; i < count; i++)
 		hear(a, &ready[i]);
 	for (unsigned i = 0; i < a->count; i++)
 		attend(a, &a->lines[i]);
+}
+
+static void look(redlock_asker *a)
+{
+	struct rl_ready ready[MAX_READY];
+	take_ready(a, ready, rl_poller_look(&a->poller, ready, MAX_READY));
+}
+
+/* Returns as rl_poller_wait(). */
+static int await(redlock_asker *a, uint64_t until_ns, const sigset_t *signals)
+{
+	struct rl_ready ready[MAX_READY];
+	(void)rl_poller_arm(&a->poller, next_deadline(a, until_ns), a->now_ns);
+	int count = rl_poller_wait(&a->poller, ready, MAX_READY, signals);
+	take_ready(a, ready, count);
 	return count;
 }
 
@@ -419,15 +501,15 @@ static int prepare(redlock_asker *a, size_t count)
 	return ok ? 0 : REDLOCK_E_NOMEM;
 }
 
-static int wait_for_all(redlock_asker *a, uint64_t until_ns)
+static int wait_for_all(redlock_asker *a, uint64_t until_ns, const sigset_t *signals)
 {
 	for (unsigned i = 0; i < a->count; i++)
 		attend(a, &a->lines[i]);
 	while (waiting(a) > 0 && a->now_ns < until_ns) {
-		int got = turn(a, until_ns, true);
+		int got = await(a, until_ns, signals);
 		if (got < 0 && got != -EINTR)
 			return REDLOCK_E_SYSTEM;
-		if (got == -EINTR && a->client->loop.interruptible && waiting(a) > 0)
+		if (got == -EINTR && signals != NULL && waiting(a) > 0)
 			return REDLOCK_E_INTERRUPTED;
 	}
 	return 0;
@@ -439,12 +521,12 @@ int redlock_ask(redlock_asker *a, struct redlock_question *questions, size_t cou
 	int error = take_questions(a, questions, count), missing = 0;
 	if (error < 0)
 		return error;
-	a->now_ns = now();
-	(void)turn(a, a->now_ns, false); /* a connection may have ended meanwhile */
+	RL_HOLD_SIGNALS(a->client->loop.interruptible);
+	look(a); /* a connection may have ended meanwhile */
 	forget_results(a);
 	error = prepare(a, count);
 	if (error == 0)
-		error = wait_for_all(a, rl_time_add(a->now_ns, rl_time_ms(timeout_ms)));
+		error = wait_for_all(a, rl_time_add(a->now_ns, rl_time_ms(timeout_ms)), RL_SIGNALS_WAIT);
 	give_up(a);
 	for (size_t i = 0; i < count && error == 0; i++)
 		missing += question(a, i)->reply == NULL;

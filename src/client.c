@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Opens and closes a client. */
+/* Opens and closes a client of one node set. */
 #include "client.h"
 
 #include <stdarg.h>
@@ -12,6 +12,7 @@
 #include "keeper.h"
 #include "life.h"
 #include "net/admission.h"
+#include "open.h"
 #include "options.h"
 #include "os/clock.h"
 #include "os/random.h"
@@ -66,15 +67,25 @@ static int try_lock_options(redlock_client *c, const struct redlock_options *o)
 	return error;
 }
 
-static int check_options(const struct redlock_options *o)
+static int check_nodes(const struct redlock_options *o)
 {
-	if (o->urls == NULL || o->url_count < 1 || o->url_count > REDLOCK_MAX_NODES)
+	if (o->urls == NULL && o->url_count > 0)
+		return complain(blame(o, "urls"), REDLOCK_E_INVAL, "urls is NULL, and url_count is %zu",
+		                o->url_count);
+	if (o->url_count < 1 || o->url_count > REDLOCK_MAX_NODES)
 		return complain(blame(o, "urls"), REDLOCK_E_INVAL, "1 to %d node URLs are needed, not %zu",
 		                REDLOCK_MAX_NODES, o->url_count);
 	if (o->quorum != 0 && (o->quorum < rl_quorum_least((unsigned)o->url_count) || o->quorum > o->url_count))
 		return complain(blame(o, "quorum"), REDLOCK_E_INVAL,
 		                "a quorum of %u among %zu nodes is not between a majority (%u) and all", o->quorum,
 		                o->url_count, rl_quorum_least((unsigned)o->url_count));
+	return 0;
+}
+
+static int check_options(const struct redlock_options *o)
+{
+	if (o->interruptible != 0 && o->interruptible != 1)
+		return complain(blame(o, "interruptible"), REDLOCK_E_INVAL, "interruptible must be 0 or 1");
 	if (rl_options_check_owner(o->owner) < 0)
 		return complain(blame(o, "owner"), REDLOCK_E_INVAL,
 		                "the owner label is longer than %d bytes or has other characters than "
@@ -112,6 +123,47 @@ static int need_tls(redlock_client *c, const struct redlock_options *o)
 	return c->nodes.tls != NULL ? 0 : complain(o, REDLOCK_E_TLS, "%s", why);
 }
 
+/* Takes the endpoint. The node of a cluster is its first server, under the name of the cluster. */
+static int open_node(redlock_client *c, struct rl_endpoint *endpoint)
+{
+	struct rl_endpoint seed;
+	unsigned index = c->nodes.count;
+	bool ok = true;
+	if (!endpoint->is_cluster) {
+		c->nodes.count++;
+		ok = rl_node_open(&c->nodes.list[index], endpoint, c->nodes.tls, &c->loop.poller, index);
+		return ok ? 0 : REDLOCK_E_NOMEM;
+	}
+	ok = rl_url_seed(endpoint, 0, &seed);
+	if (ok) {
+		char *address = seed.address;
+		seed.address = endpoint->address;
+		endpoint->address = address;
+		c->nodes.count++;
+		ok = rl_node_open(&c->nodes.list[index], &seed, c->nodes.tls, &c->loop.poller, index) &&
+		     rl_cluster_add(&c->nodes.clusters, c->nodes.list, index, endpoint);
+	}
+	rl_url_free(endpoint);
+	return ok ? 0 : REDLOCK_E_NOMEM;
+}
+
+/* The first node that is the same server, or one of a cluster whose URL has this server; else the node
+ * itself.
+ */
+static unsigned find_twin(const redlock_client *c, unsigned index)
+{
+	const struct rl_clusters *cs = c->nodes.clusters;
+	for (unsigned i = 0; i < index; i++)
+		if (rl_dial_same(&c->nodes.list[i].link.dial, &c->nodes.list[index].link.dial))
+			return i;
+	for (unsigned i = 0; i < rl_cluster_count(cs); i++)
+		for (unsigned k = 0; k <= index; k++)
+			if (cs->servers[i]->id != k &&
+			    rl_dial_same(&cs->servers[i]->link.dial, &c->nodes.list[k].link.dial))
+				return cs->servers[i]->id < k ? cs->servers[i]->id : k;
+	return index;
+}
+
 static int add_node(redlock_client *c, const struct redlock_options *o, const char *url)
 {
 	char why[256] = "";
@@ -129,16 +181,15 @@ static int add_node(redlock_client *c, const struct redlock_options *o, const ch
 		rl_url_free(&endpoint);
 		return error;
 	}
-	struct rl_node *n = &c->nodes.list[c->nodes.count++]; /* it owns the endpoint from here on */
-	if (!rl_node_open(n, &endpoint, c->nodes.tls, &c->loop.poller, number - 1))
-		return REDLOCK_E_NOMEM;
-	c->nodes.listening |= n->sentinels != NULL;
-	for (unsigned i = 0; i + 1 < number; i++)
-		if (rl_dial_same(&c->nodes.list[i].link.dial, &n->link.dial))
-			return complain(blame(o, "urls"), REDLOCK_E_DUPLICATE,
-			                "node %u and node %u are the same server, %s", i + 1, number,
-			                n->link.endpoint.address);
-	return 0;
+	error = open_node(c, &endpoint);
+	const struct rl_node *n = &c->nodes.list[number - 1];
+	c->nodes.replicated |= error == 0 && n->link.endpoint.replicas > 0;
+	c->nodes.listening |= error == 0 && n->sentinels != NULL;
+	unsigned twin = error == 0 ? find_twin(c, number - 1) : number - 1;
+	if (twin < number - 1)
+		return complain(blame(o, "urls"), REDLOCK_E_DUPLICATE, "node %u and node %u are the same server, %s",
+		                twin + 1, number, n->link.endpoint.address);
+	return error;
 }
 
 static int add_nodes(redlock_client *c, const struct redlock_options *o)
@@ -161,7 +212,12 @@ static int add_guard(redlock_client *c, const struct redlock_options *o)
 {
 	const struct rl_endpoint *endpoints[REDLOCK_MAX_NODES];
 	c->nodes.look_ns = UINT64_MAX;
-	if (o->guard == REDLOCK_GUARD_OFF)
+	if ((o->guard == REDLOCK_GUARD_REQUIRE || o->guarded_set != NULL) && c->nodes.clusters != NULL)
+		return complain(
+		    blame(o, "guard"), REDLOCK_E_INVAL,
+		    "a guarded set cannot have a cluster as a node, and fencing tokens need such a set: leave "
+		    "out guard and fence");
+	if (o->guard == REDLOCK_GUARD_OFF || c->nodes.clusters != NULL)
 		return 0;
 	for (unsigned i = 0; i < c->nodes.count; i++)
 		endpoints[i] = &c->nodes.list[i].link.endpoint;
@@ -206,6 +262,14 @@ static void destroy(redlock_client *c, bool child)
 	free(c);
 }
 
+static int fail(redlock_client *c, const struct redlock_options *o, int error)
+{
+	if (error == REDLOCK_E_NOMEM)
+		complain(o, error, "out of memory");
+	destroy(c, false);
+	return error;
+}
+
 static int open_resources(redlock_client *c, const struct redlock_options *o)
 {
 	if (o->prefix != NULL) {
@@ -225,55 +289,55 @@ static int open_resources(redlock_client *c, const struct redlock_options *o)
 	                "the system refuses a descriptor, a timer, memory or random bytes: %s", strerror(-error));
 }
 
-int redlock_open(const struct redlock_options *options, redlock_client **ret_client)
+int rl_client_make(const struct redlock_options *o, redlock_client **ret)
 {
-	RL_NO_CANCEL;
-	struct redlock_options o;
-	redlock_options_init(&o);
-	int error =
-	    options != NULL && ret_client != NULL ? rl_sized_copy(&o, sizeof o, options) : REDLOCK_E_INVAL;
-	if (error < 0)
-		return error;
-	complain(blame(&o, NULL), 0, "%s", "");
-	if (o.error_node != NULL)
-		*o.error_node = -1;
-	error = check_options(&o);
+	int error = check_options(o);
 	if (error < 0)
 		return error;
 	redlock_client *c = calloc(1, sizeof *c);
-	if (c == NULL)
+	if (c == NULL) {
+		complain(o, REDLOCK_E_NOMEM, "out of memory");
 		return REDLOCK_E_NOMEM;
-	init(c, &o);
-	error = copy_lock_options(&o, &c->lock_options);
-	if (error == 0)
-		error = open_resources(c, &o);
-	if (error == 0)
-		error = add_nodes(c, &o);
-	if (error == 0)
-		error = add_guard(c, &o);
-	if (error == 0)
-		error = try_lock_options(c, &o);
-	if (error < 0) {
-		if (error == REDLOCK_E_NOMEM)
-			complain(&o, error, "out of memory");
-		destroy(c, false);
-		return error;
 	}
-	rl_leap_begin(&c->loop.leap);
+	init(c, o);
+	error = copy_lock_options(o, &c->lock_options);
+	if (error == 0)
+		error = open_resources(c, o);
+	if (error == 0)
+		*ret = c;
+	else
+		fail(c, o, error);
+	return error;
+}
+
+int rl_client_open(const struct redlock_options *o, bool is_part, redlock_client **ret)
+{
+	redlock_client *c = NULL;
+	int error = check_nodes(o);
+	if (error == 0)
+		error = rl_client_make(o, &c);
+	if (error != 0)
+		return error;
+	c->is_part = is_part;
+	error = add_nodes(c, o);
+	if (error == 0)
+		error = add_guard(c, o);
+	if (error == 0)
+		error = try_lock_options(c, o);
+	if (error < 0)
+		return fail(c, o, error);
 	rl_loop_look(&c->loop);
+	c->loop.leap_ns = 0; /* leaps count from now on */
 	c->loop.looked_ns = c->loop.now_ns;
 	rl_nodes_sort(&c->nodes);
 	rl_nodes_connect(&c->nodes, c->loop.now_ns);
 	rl_turn_settle(c);
-	*ret_client = c;
+	*ret = c;
 	return 0;
 }
 
-void redlock_close(redlock_client *c)
+void rl_client_close(redlock_client *c)
 {
-	RL_NO_CANCEL;
-	if (c == NULL)
-		return;
 	bool child = rl_forkmark_is_child(&c->forkmark);
 	if (child && !rl_loop_is_whole(&c->loop))
 		return;

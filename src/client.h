@@ -4,23 +4,28 @@
  * includes only files below it; files on one line do not know each other. Layers below (core, net, os) are
  * left out.
  *
- *   client.c       opens and closes
+ *   parts.c        opens and closes, one node set or several
+ *   client.c       opens and closes a client of one set
  *   life.c         makes and frees handles    keeper.c       the thread
  *   blocking.c     blocking calls             nonblocking.c  the calls for event loops
  *   inspect.c      getters                    credentials.c  user and password, also new ones
- *   wait.c         who leads, who sleeps      asker.c        plain questions, beside all of this
+ *                                             asker.c        plain questions, beside all of this
+ *   call.c         calls: begin an operation, or pass a lock on
  *   turn.c         one turn of the loop: receive, decide, run timers, send
+ *   hear.c         what servers say unasked
  *   operate.c      effects of the core: tokens, requests, answers, notices
  *
  *   client.h       the client, and how a call begins
  *
- *   places.c       waiters of this client     guard.c        nodes that are to be admitted
+ *   kept.c         locks that are kept        admit.c        nodes that are to be admitted
+ *   places.c       waiters of this client
  *   seen.c         the holder, and the heir   stats.c        counters
  *   registry.c     handles, their rules and events
  *   handle.c       one lock handle
  *   loop.c         mutex, poller, waiters     nodes.c        the nodes and the quorum
- *   leap.c         unshown time               schedule.c     which deadline comes first
+ *                  and the time               schedule.c     which deadline comes first
  *   options.c      options, and what follows from them
+ *   spread.c       which of several node sets has a name
  *   refusal.c      what options must hold
  *
  * Everything here is under the mutex of the loop, but for what is said otherwise.
@@ -30,8 +35,9 @@
 
 #include <redlock/redlock.h>
 
-#include "guard.h"
+#include "admit.h"
 #include "handle.h"
+#include "kept.h"
 #include "loop.h"
 #include "nodes.h"
 #include "os/forkmark.h"
@@ -39,15 +45,32 @@
 #include "os/thread.h"
 #include "places.h"
 #include "registry.h"
+#include "spread.h"
+
+/* The parts of a client with several node sets: a client for each set, and while a set joins, one more for
+ * each of the other sets, with the nodes of both. The client itself has no nodes; its poller has the
+ * descriptors of the parts. Handles belong to a part, so that all calls on handles go there directly. */
+struct rl_client_parts {
+	struct rl_spread_sets sets; /* names and `joining` alone */
+	redlock_client *list[2 * REDLOCK_MAX_SETS];
+	unsigned count;
+	unsigned alone[REDLOCK_MAX_SETS]; /* by set: the part with its nodes */
+	unsigned joint[REDLOCK_MAX_SETS]; /* the part that has those of the joining set, too */
+	int notice_fd;                    /* readable while a part has events; -1: nobody asked */
+	atomic_uint next;                 /* the part whose events are pulled first */
+};
 
 struct redlock_client {
+	struct rl_client_parts *parts; /* NULL: one node set */
+	bool is_part;                  /* of a client with several */
 	struct rl_forkmark forkmark;
 	struct rl_loop loop;
 	struct rl_nodes nodes;
 	struct rl_registry handles;
 	struct rl_random_pool random; /* tokens come from here */
 	struct rl_places places;
-	struct rl_guard guard;
+	struct rl_kept kept;
+	struct rl_admit guard;
 	struct redlock_stats stats; /* but for `size` and what stats.c works out when it is asked */
 	uint64_t entropy;           /* state of the generator for retry delays; tokens do not come from it */
 
@@ -82,6 +105,31 @@ static inline int rl_client_check_lock(const redlock_lock *lock)
 	return lock->client != NULL ? rl_client_check(lock->client) : REDLOCK_E_STATE;
 }
 
+/* The parts of a client with several node sets, by number; `c` itself is the only part of any other client.
+ */
+static inline unsigned rl_client_count(const redlock_client *c)
+{
+	return c->parts != NULL ? c->parts->count : 1;
+}
+
+static inline redlock_client *rl_client_part(const redlock_client *c, unsigned index)
+{
+	return c->parts != NULL ? c->parts->list[index] : (redlock_client *)c;
+}
+
+/* The part that has node `index` of the client, which becomes the index in it. NULL: there is no such node.
+ */
+static inline redlock_client *rl_client_with_node(const redlock_client *c, unsigned *index)
+{
+	for (unsigned i = 0; i < rl_client_count(c); i++) {
+		redlock_client *part = rl_client_part(c, i);
+		if (*index < part->nodes.count)
+			return part;
+		*index -= part->nodes.count;
+	}
+	return NULL;
+}
+
 /* Both at once, for calls that need no time. 0: entered; rl_loop_leave() comes at the end. */
 static inline int rl_client_enter(redlock_client *c)
 {
@@ -89,6 +137,12 @@ static inline int rl_client_enter(redlock_client *c)
 	if (error == 0)
 		rl_loop_enter(&c->loop);
 	return error;
+}
+
+/* As rl_client_enter(), for calls that need the nodes of one set; INVAL: the client has several. */
+static inline int rl_client_enter_one(redlock_client *c)
+{
+	return c != NULL && c->parts != NULL ? REDLOCK_E_INVAL : rl_client_enter(c);
 }
 
 static inline int rl_client_enter_lock(const redlock_lock *lock)
@@ -107,7 +161,7 @@ static inline int rl_client_prepare_query(redlock_lock *lock)
 		return error;
 	bool ready = rl_handle_make_findings(lock);
 	if (!ready)
-		rl_handle_note(lock, REDLOCK_E_NOMEM, true);
+		rl_handle_note(lock, REDLOCK_E_NOMEM, RL_CAUSE_CALL);
 	rl_loop_leave(&lock->client->loop);
 	return ready ? 0 : REDLOCK_E_NOMEM;
 }

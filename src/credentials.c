@@ -68,23 +68,31 @@ static void tell_nodes(redlock_client *c)
 	c->nodes.new_credentials = true;
 }
 
-int redlock_set_credentials(redlock_client *c, const char *user, const char *password)
+static int set_credentials(redlock_client *c, const char *user, const char *password)
 {
-	RL_NO_CANCEL;
 	struct login logins[REDLOCK_MAX_NODES] = {{NULL, NULL}};
-	int error = rl_client_check(c);
-	if (error < 0)
-		return error;
+	int error = 0;
 	rl_loop_enter_now(&c->loop);
-	if (exchange_all(c, user, password, logins))
+	if (exchange_all(c, user, password, logins)) {
 		tell_nodes(c);
-	else
+		error = rl_cluster_renew(c->nodes.clusters, c->loop.now_ns) ? 0 : REDLOCK_E_NOMEM;
+	} else {
 		error = REDLOCK_E_NOMEM;
+	}
 	rl_turn_settle(c);
 	rl_loop_leave(&c->loop);
 	for (unsigned i = 0; i < REDLOCK_MAX_NODES; i++) {
 		rl_secret_free(logins[i].user);
 		rl_secret_free(logins[i].password);
 	}
+	return error;
+}
+
+int redlock_set_credentials(redlock_client *c, const char *user, const char *password)
+{
+	RL_NO_CANCEL;
+	int error = rl_client_check(c);
+	for (unsigned i = 0; error == 0 && i < rl_client_count(c); i++)
+		error = set_credentials(rl_client_part(c, i), user, password);
 	return error;
 }

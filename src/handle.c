@@ -6,15 +6,17 @@
 #include "options.h"
 #include "proto/names.h"
 
-struct rl_slice rl_handle_line(const redlock_lock *lock)
+struct rl_slice rl_handle_name_at(const redlock_lock *lock, unsigned index)
 {
-	struct rl_slice name = rl_handle_name(lock);
-	if (lock->core.line == 0)
-		return name;
-	struct rl_slice others = rl_handle_others(lock);
-	for (unsigned i = lock->core.line; i > 0 && rl_names_next(&others, &name); i--)
+	struct rl_slice name = rl_handle_name(lock), others = rl_handle_others(lock);
+	for (unsigned i = index; i > 0 && rl_names_next(&others, &name); i--)
 		continue;
 	return name;
+}
+
+struct rl_slice rl_handle_line(const redlock_lock *lock)
+{
+	return lock->core.queue.line == 0 ? rl_handle_name(lock) : rl_handle_name_at(lock, lock->core.queue.line);
 }
 
 /* FNV-1a, 32 bits (Fowler, Noll, Vo). */
@@ -28,7 +30,30 @@ static uint8_t turn_of(struct rl_slice name, unsigned nodes)
 
 void rl_handle_turn(redlock_lock *lock)
 {
-	lock->core.turn = turn_of(rl_handle_line(lock), lock->core.rules->node_count);
+	lock->core.queue.turn = turn_of(rl_handle_line(lock), lock->core.rules->node_count);
+}
+
+static enum rl_cause cause_of(const redlock_lock *lock, const struct rl_event *event)
+{
+	bool acquires = event->kind == RL_EV_ACQUIRE, asks = event->kind == RL_EV_QUERY;
+	bool holds = lock->core.phase == RL_HELD;
+	if (lock->waiter != NULL || rl_state_is_busy(&lock->core))
+		return RL_CAUSE_RUNS;
+	if ((lock->pending & RL_OBSERVE_DONE) != 0)
+		return RL_CAUSE_EVENT;
+	if (lock->core.phase == RL_LOST)
+		return RL_CAUSE_LOST;
+	if (holds && (acquires || (asks && event->probe)))
+		return RL_CAUSE_HELD;
+	return holds || acquires || asks ? RL_CAUSE_KIND : RL_CAUSE_IDLE;
+}
+
+void rl_handle_note_refusal(redlock_lock *lock, int error, const struct rl_event *event)
+{
+	enum rl_cause cause = error == REDLOCK_E_STATE  ? cause_of(lock, event)
+	                      : error == REDLOCK_E_LOST ? RL_CAUSE_LOSS
+	                                                : RL_CAUSE_CALL;
+	rl_handle_note(lock, error, cause);
 }
 
 bool rl_handle_make_findings(redlock_lock *lock)
@@ -36,6 +61,12 @@ bool rl_handle_make_findings(redlock_lock *lock)
 	if (lock->core.findings == NULL)
 		lock->core.findings = calloc(lock->core.rules->node_count, sizeof *lock->core.findings);
 	return lock->core.findings != NULL;
+}
+
+void rl_handle_keep_votes(redlock_lock *lock)
+{
+	if (lock->core.caller_votes == NULL)
+		lock->core.caller_votes = calloc(lock->core.rules->node_count, sizeof *lock->core.caller_votes);
 }
 
 bool rl_handle_make_numbers(redlock_lock *lock)

@@ -13,7 +13,10 @@
 
 unsigned redlock_node_count(const redlock_client *c)
 {
-	return rl_client_check(c) == 0 ? c->nodes.count : 0;
+	unsigned count = 0;
+	for (unsigned i = 0; rl_client_check(c) == 0 && i < rl_client_count(c); i++)
+		count += rl_client_part(c, i)->nodes.count;
+	return count;
 }
 
 unsigned redlock_quorum(const redlock_client *c)
@@ -31,9 +34,28 @@ int redlock_client_last_error(redlock_client *c, char *text, size_t size)
 	return length;
 }
 
+/* A cluster: what waits at its other servers, and lingers there. */
+static void add_servers(const struct rl_nodes *nodes, unsigned index, struct redlock_node_status *status)
+{
+	const struct rl_node *first = &nodes->list[index];
+	bool unsent = rl_node_has_unsent(first);
+	status->waiting = first->link.outbox.count + first->talk.parked.count;
+	for (unsigned i = 0; i < nodes->clusters->count; i++) {
+		const struct rl_node *n = nodes->clusters->servers[i];
+		if (n->id != index)
+			continue;
+		status->waiting += n->link.outbox.count + n->talk.parked.count;
+		status->lingering += n->ledger.lingering;
+		unsent |= rl_node_has_unsent(n);
+	}
+	unsent |= nodes->clusters->late[index].count > 0;
+	status->unsent = unsent ? 1 : status->unsent == 2 ? 2 : 0;
+}
+
 static int tell_node(const struct rl_nodes *nodes, unsigned index, struct redlock_node_status *ret)
 {
-	const struct rl_node *n = &nodes->list[index];
+	bool cluster = rl_cluster_is(nodes->clusters, index);
+	const struct rl_node *n = cluster ? rl_cluster_speaker(nodes->clusters, index) : &nodes->list[index];
 	struct redlock_node_status status = {
 	    .connected = n->link.state == RL_LINK_OPEN && n->link.setup.count == 0,
 	    .last_failure = n->link.failure,
@@ -41,10 +63,13 @@ static int tell_node(const struct rl_nodes *nodes, unsigned index, struct redloc
 	    .unsent = rl_node_has_unsent(n)                  ? 1
 	              : rl_nodes_may_ask_again(nodes, index) ? 2
 	                                                     : 0,
-	    .owed = rl_node_owed(n),
-	    .lingering = n->ledger.lingering,
+	    .owed = rl_nodes_owed_by(nodes, index),
+	    .lingering = nodes->list[index].ledger.lingering,
+	    .replicas = n->link.endpoint.replicas,
 	};
-	snprintf(status.address, sizeof status.address, "%s", n->link.endpoint.address);
+	if (cluster)
+		add_servers(nodes, index, &status);
+	snprintf(status.address, sizeof status.address, "%s", nodes->list[index].link.endpoint.address);
 	snprintf(status.last_error, sizeof status.last_error, "%s", rl_link_trouble(&n->link));
 	memcpy(status.run_id, n->link.facts.run_id, sizeof status.run_id);
 	return rl_sized_return(ret, &status, sizeof status);
@@ -52,11 +77,15 @@ static int tell_node(const struct rl_nodes *nodes, unsigned index, struct redloc
 
 int redlock_node_status(redlock_client *c, unsigned index, struct redlock_node_status *ret)
 {
-	int error = ret != NULL ? rl_client_enter(c) : REDLOCK_E_INVAL;
+	int error = ret != NULL ? rl_client_check(c) : REDLOCK_E_INVAL;
 	if (error < 0)
 		return error;
-	error = index < c->nodes.count ? tell_node(&c->nodes, index, ret) : REDLOCK_E_INVAL;
-	rl_loop_leave(&c->loop);
+	redlock_client *part = rl_client_with_node(c, &index);
+	if (part == NULL)
+		return REDLOCK_E_INVAL;
+	rl_loop_enter(&part->loop);
+	error = tell_node(&part->nodes, index, ret);
+	rl_loop_leave(&part->loop);
 	return error;
 }
 
@@ -77,7 +106,7 @@ static void write_guard(const struct rl_set *set, struct redlock_guard_status *r
 int redlock_guard_status(redlock_client *c, struct redlock_guard_status *ret)
 {
 	struct redlock_guard_status status = {0};
-	int error = ret != NULL ? rl_client_enter(c) : REDLOCK_E_INVAL;
+	int error = ret != NULL ? rl_client_enter_one(c) : REDLOCK_E_INVAL;
 	if (error < 0)
 		return error;
 	if (c->nodes.set != NULL)
@@ -120,8 +149,10 @@ static void look(struct rl_loop *l)
 
 uint64_t redlock_leapt_ms(redlock_client *c)
 {
-	if (rl_client_enter(c) < 0)
+	if (rl_client_check(c) < 0)
 		return 0;
+	c = rl_client_part(c, 0); /* the others see the same clock */
+	rl_loop_enter(&c->loop);
 	look(&c->loop);
 	uint64_t leapt_ns = rl_time_add(c->loop.leapt_ns, c->loop.leap_ns);
 	rl_loop_leave(&c->loop);
@@ -129,6 +160,11 @@ uint64_t redlock_leapt_ms(redlock_client *c)
 }
 
 /* ---- of a handle ---- */
+
+redlock_client *redlock_lock_client(const redlock_lock *lock)
+{
+	return lock != NULL ? lock->client : NULL;
+}
 
 void *redlock_lock_user(const redlock_lock *lock)
 {
@@ -167,10 +203,12 @@ int redlock_lock_token(const redlock_lock *lock, void *buffer, size_t size, size
 	int error = buffer != NULL && ret_len != NULL ? rl_client_enter_lock(lock) : REDLOCK_E_INVAL;
 	if (error < 0)
 		return error;
-	if (lock->token_size < size) {
-		memcpy(buffer, rl_handle_token_bytes(lock), lock->token_size);
-		((char *)buffer)[lock->token_size] = '\0';
-		*ret_len = lock->token_size;
+	size_t length =
+	    lock->core.phase == RL_KEPT ? 0 : lock->token_size; /* that of the client's next turn is not told */
+	if (length < size) {
+		memcpy(buffer, rl_handle_token_bytes(lock), length);
+		((char *)buffer)[length] = '\0';
+		*ret_len = length;
 		rl_registry_at(&lock->client->handles, lock->slot)->told = 1; /* `lock` itself is const */
 	} else {
 		error = REDLOCK_E_INVAL;
@@ -193,8 +231,8 @@ int redlock_lock_obstacle(const redlock_lock *lock, unsigned *ret)
 	int error = ret != NULL ? rl_client_enter_lock(lock) : REDLOCK_E_INVAL;
 	if (error < 0)
 		return error;
-	if (lock->core.obstacle > 0)
-		*ret = lock->core.obstacle - 1U;
+	if (lock->core.queue.obstacle > 0)
+		*ret = lock->core.queue.obstacle - 1U;
 	else
 		error = REDLOCK_E_STATE;
 	rl_loop_leave(&lock->client->loop);
@@ -208,7 +246,7 @@ int redlock_lock_slot(const redlock_lock *lock, unsigned *ret)
 		return error;
 	bool has = lock->core.phase == RL_HELD || lock->core.phase == RL_LOST;
 	if (has && lock->core.rules->slots > 0)
-		*ret = lock->core.slot;
+		*ret = lock->core.claim.slot;
 	else
 		error = REDLOCK_E_STATE;
 	rl_loop_leave(&lock->client->loop);
@@ -236,7 +274,8 @@ int redlock_lock_vote(const redlock_lock *lock, unsigned index, struct redlock_v
 	int error = ret != NULL ? rl_client_enter_lock(lock) : REDLOCK_E_INVAL;
 	if (error < 0)
 		return error;
-	error = index < lock->client->nodes.count ? tell_vote(&lock->core.votes[index], ret) : REDLOCK_E_INVAL;
+	error =
+	    index < lock->client->nodes.count ? tell_vote(&rl_handle_votes(lock)[index], ret) : REDLOCK_E_INVAL;
 	rl_loop_leave(&lock->client->loop);
 	return error;
 }
@@ -269,8 +308,8 @@ static void tell(const redlock_lock *first, unsigned before, unsigned count, str
 	ret->since_ns = seen->since_ns;
 	ret->until_ns = seen->until_ns;
 	ret->waiting = seen->waiting + count - 1;
-	if (core->placed && core->gate == seen->node && core->place > 0)
-		ret->place = core->place + before;
+	if (core->queue.placed && core->queue.gate == seen->node && core->queue.place > 0)
+		ret->place = core->queue.place + before;
 	ret->holder_len = seen->size;
 	memcpy(ret->holder, seen->holder, seen->size);
 }

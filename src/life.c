@@ -6,11 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "call.h"
 #include "client.h"
 #include "core/policy.h"
 #include "core/sized.h"
 #include "operate.h"
 #include "options.h"
+#include "proto/hashslot.h"
 #include "proto/names.h"
 #include "proto/side.h"
 #include "seen.h"
@@ -43,7 +45,7 @@ static redlock_lock *allocate(const redlock_client *c, const struct rl_rules *ru
 	rl_schedule_init_timer(&lock->timer);
 	lock->user = o->user;
 	lock->reentrant = o->reentrant != 0;
-	lock->core.slot = o->slot & (REDLOCK_MAX_SLOTS - 1);
+	lock->core.claim.slot = o->slot & (REDLOCK_MAX_SLOTS - 1);
 	lock->name_size = (uint32_t)(c->prefix_size + size) & (2 * REDLOCK_MAX_NAME - 1);
 	lock->also_size = (uint32_t)names->also.size;
 	if (c->prefix_size > 0)
@@ -71,6 +73,7 @@ static void free_memory(redlock_lock *lock)
 {
 	free(lock->core.numbers);
 	free(lock->core.findings);
+	free(lock->core.caller_votes);
 	rl_seen_forget(lock); /* in a child process it still waits */
 	rl_seen_forget_heir(lock);
 	free(lock);
@@ -97,11 +100,36 @@ static size_t find_name(const struct names *names, const struct redlock_name *na
 	return i;
 }
 
+/* Why a cluster cannot have the name beside the first one; NULL: it can. All keys of a lock must be in one
+ * hash slot, those beside its own with it, whose names begin with {NAME}. */
+static const char *misplaced(const struct redlock_client *c, const struct redlock_name *name, unsigned *slot)
+{
+	struct rl_buffer whole = {0};
+	if (!rl_buffer_reserve(&whole, c->prefix_size + name->len))
+		return "out of memory";
+	if (c->prefix_size > 0)
+		memcpy(whole.bytes, c->prefix, c->prefix_size);
+	memcpy(whole.bytes + c->prefix_size, name->bytes, name->len);
+	struct rl_slice all = {whole.bytes, c->prefix_size + name->len};
+	bool torn = rl_hashslot_tag(all).size == all.size && memchr(all.bytes, '}', all.size) != NULL;
+	unsigned own = rl_hashslot_of(all);
+	bool apart = *slot < RL_HASHSLOT_COUNT && *slot != own;
+	*slot = own;
+	rl_buffer_free(&whole);
+	if (torn)
+		return "a node is a cluster, where a name with } needs a hash tag, as {job}";
+	return apart
+	           ? "a node is a cluster, and these names are in different hash slots of it: use a hash tag, as "
+	             "{job}:a and {job}:b"
+	           : NULL;
+}
+
 /* No two names are alike: the second one would find the key of the first. Nor is a name another lock's side
  * key, which users of that lock overwrite. */
 static int check_names(redlock_client *c, const struct names *names)
 {
 	size_t left = REDLOCK_MAX_NAME;
+	unsigned slot = RL_HASHSLOT_COUNT;
 	for (size_t i = 0; i < names->count; i++) {
 		const struct redlock_name *name = &names->list[i];
 		if (name->bytes == NULL || name->len == 0)
@@ -113,6 +141,9 @@ static int check_names(redlock_client *c, const struct names *names)
 		                        (struct rl_slice){name->bytes, name->len}))
 			return refuse(
 			    c, "the name is reserved: redlock keeps such a key beside a lock, as NAME:redlock:queue");
+		const char *why = c->nodes.clusters != NULL ? misplaced(c, name, &slot) : NULL;
+		if (why != NULL)
+			return refuse(c, why);
 		if (find_name(names, name) < i)
 			return refuse(c, "two names are the same: give each name once");
 		left -= c->prefix_size + name->len;
@@ -124,6 +155,9 @@ int rl_life_make_rules(redlock_client *c, const struct redlock_lock_options *opt
                        struct rl_rules *ret)
 {
 	const struct rl_set *set = c->nodes.set;
+	if (c->is_part && options->fence != 0)
+		return refuse(c, "fencing tokens need one node set: a name that moves to another set would begin to "
+		                 "count again");
 	const struct rl_wish wish = {
 	    .options = options,
 	    .several = several,
@@ -198,7 +232,9 @@ static int make_all(redlock_client *c, struct names *names, const struct redlock
 	bool ok = true;
 	if (ret == NULL)
 		return refuse(c, "there is no place for the handle");
-	if (names->list == NULL || names->count == 0 || names->count > REDLOCK_MAX_NAMES)
+	if (names->list == NULL)
+		return refuse(c, "there are no names: the pointer to them is NULL");
+	if (names->count == 0 || names->count > REDLOCK_MAX_NAMES)
 		return refuse(c, "several names are 1 to 64");
 	int error = copy_options(c, options, &o);
 	if (error == 0)
@@ -213,15 +249,48 @@ static int make_all(redlock_client *c, struct names *names, const struct redlock
 	return error;
 }
 
+/* The part of a client with several node sets whose set has the names; names that no set could have are for
+ * any part, which says what is wrong with them. NULL, with the reason: the names are not in one set. */
+static redlock_client *find_part(const redlock_client *c, const struct names *names, const char **ret_why)
+{
+	const struct rl_client_parts *parts = c->parts;
+	const struct rl_slice prefix = {c->prefix, c->prefix_size};
+	struct rl_spread_choice choice = {0};
+	bool ok = names->list != NULL && names->count > 0 && names->count <= REDLOCK_MAX_NAMES;
+	for (size_t i = 0; ok && i < names->count; i++)
+		ok = names->list[i].bytes != NULL && names->list[i].len > 0 && names->list[i].len <= REDLOCK_MAX_NAME;
+	if (!ok)
+		return parts->list[0];
+	*ret_why = rl_spread_choose(&parts->sets, prefix, names->list, names->count, &choice);
+	if (*ret_why != NULL)
+		return NULL;
+	return parts->list[(choice.joins ? parts->joint : parts->alone)[choice.set]];
+}
+
+static int note_refusal(redlock_client *c, int error, const char *why)
+{
+	rl_loop_enter(&c->loop);
+	refuse(c, why);
+	rl_loop_leave(&c->loop);
+	return error;
+}
+
 static int enter_and_make(redlock_client *client, struct names *names,
                           const struct redlock_lock_options *options, redlock_lock **ret_lock)
 {
-	int error = rl_client_enter(client);
+	int error = rl_client_check(client);
 	if (error < 0)
 		return error;
-	error = make_all(client, names, options, ret_lock);
-	rl_loop_leave(&client->loop);
-	return error;
+	char text[sizeof client->refusal];
+	const char *why = NULL;
+	redlock_client *part = client->parts != NULL ? find_part(client, names, &why) : client;
+	if (part == NULL)
+		return note_refusal(client, why == rl_spread_no_memory ? REDLOCK_E_NOMEM : REDLOCK_E_INVAL, why);
+	rl_loop_enter(&part->loop);
+	error = make_all(part, names, options, ret_lock);
+	snprintf(text, sizeof text, "%s", error < 0 ? part->refusal : "");
+	rl_loop_leave(&part->loop);
+	return error < 0 && part != client ? note_refusal(client, error, text) : error;
 }
 
 int redlock_lock_new_bytes(redlock_client *client, const void *name, size_t name_len,
@@ -277,9 +346,10 @@ int redlock_lock_set_wait(redlock_lock *lock, uint64_t wait_ms)
 		return error;
 	redlock_client *c = lock->client;
 	uint64_t wait_ns = rl_time_ms(wait_ms);
-	if (lock->waiter != NULL || rl_state_acquires(&lock->core))
+	if (lock->waiter != NULL || rl_state_acquires(&lock->core)) {
 		error = REDLOCK_E_STATE;
-	else if (wait_ns != lock->core.rules->wait_ns)
+		rl_handle_note(lock, error, RL_CAUSE_RUNS);
+	} else if (wait_ns != lock->core.rules->wait_ns)
 		error = set_wait(c, lock, wait_ns);
 	rl_loop_leave(&c->loop);
 	return error;
@@ -293,7 +363,7 @@ static void give_up(redlock_client *c, redlock_lock *lock, bool release)
 	lock->entries = 0;
 	rl_operate(c, lock, &(struct rl_event){.kind = RL_EV_CANCEL, .result = REDLOCK_E_CANCELLED});
 	if (release && (lock->core.phase == RL_HELD || lock->core.phase == RL_LOST))
-		rl_operate_call(c, lock, &(struct rl_event){.kind = RL_EV_RELEASE});
+		rl_call_begin(c, lock, &(struct rl_event){.kind = RL_EV_RELEASE});
 }
 
 static void unlink_handle(redlock_client *c, redlock_lock *lock)

@@ -3,6 +3,9 @@
 
 #include <stddef.h>
 
+#include "core/time.h"
+#include "os/clock.h"
+
 void rl_loop_init(struct rl_loop *l, bool interruptible)
 {
 	pthread_mutex_init(&l->mutex, NULL);
@@ -31,6 +34,42 @@ void rl_loop_close(struct rl_loop *l, bool child)
 	pthread_mutex_destroy(&l->mutex);
 }
 
+/* ---- time ---- */
+
+/* A thousand times what lies between two readings. */
+#define NOISE_NS 50000
+
+/* An interruption between the two readings makes the wall clock seem too early: of several readings, the one
+ * that is farthest ahead is right. */
+enum { READINGS = 4 };
+
+/* The wall clock seems to be elsewhere. Returns by how much it has leapt ahead. Both clocks run at the same
+ * rate, whatever disciplines them, so that a difference means that the wall clock was set. A difference below
+ * the noise is added to the next one, since the account stays as it is. */
+static uint64_t settle_leap(struct rl_loop *l, int64_t ahead_ns)
+{
+	for (unsigned i = 0; i < READINGS; i++) {
+		int64_t again_ns;
+		l->now_ns = rl_clock_read(&again_ns);
+		if (again_ns > ahead_ns)
+			ahead_ns = again_ns;
+	}
+	int64_t moved_ns = ahead_ns - l->ahead_ns;
+	if (moved_ns < -NOISE_NS || moved_ns > NOISE_NS)
+		l->ahead_ns = ahead_ns;
+	return moved_ns > NOISE_NS ? (uint64_t)moved_ns : 0;
+}
+
+void rl_loop_look(struct rl_loop *l)
+{
+	int64_t ahead_ns;
+	l->now_ns = rl_clock_read(&ahead_ns);
+	int64_t moved_ns = ahead_ns - l->ahead_ns;
+	bool same = -NOISE_NS <= moved_ns && moved_ns <= NOISE_NS;
+	if (!same)
+		l->leap_ns = rl_time_add(l->leap_ns, settle_leap(l, ahead_ns));
+}
+
 /* ---- in and out ---- */
 
 /* Once somebody is posted, the waiter is its thread's own again, and may be gone. */
@@ -38,7 +77,7 @@ static void wake_all(struct rl_waiter *first)
 {
 	while (first != NULL) {
 		struct rl_waiter *next = first->next_wake;
-		sem_post(&first->wake);
+		rl_wake_post(&first->wake);
 		first = next;
 	}
 }
@@ -49,6 +88,11 @@ static struct rl_waiter *take_to_wake(struct rl_loop *l)
 	l->to_wake = NULL;
 	l->to_wake_end = &l->to_wake;
 	return first;
+}
+
+void rl_loop_enter(struct rl_loop *l)
+{
+	pthread_mutex_lock(&l->mutex);
 }
 
 void rl_loop_enter_now(struct rl_loop *l)
@@ -66,9 +110,10 @@ void rl_loop_enter_expected(struct rl_loop *l)
 
 void rl_loop_leave(struct rl_loop *l)
 {
-	struct rl_waiter *woken = take_to_wake(l);
+	struct rl_waiter *woken = l->to_wake != NULL ? take_to_wake(l) : NULL;
 	pthread_mutex_unlock(&l->mutex);
-	wake_all(woken);
+	if (woken != NULL)
+		wake_all(woken);
 }
 
 void rl_loop_wait(struct rl_loop *l, pthread_cond_t *condition)
@@ -120,6 +165,6 @@ void rl_loop_wake_drainers(struct rl_loop *l)
 	while (l->asleep_drainers != NULL) {
 		struct rl_drainer *drainer = l->asleep_drainers;
 		l->asleep_drainers = drainer->next;
-		sem_post(&drainer->wake); /* under the mutex, without which it does not go on, and end */
+		rl_wake_post(&drainer->wake); /* under the mutex, without which it does not go on, and end */
 	}
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The loop of a client: its mutex and poller, its timers, and the threads that sleep until one of them has
- * taken a turn for all. turn.c has what a turn does, wait.c decides which thread takes it.
+ * taken a turn for all. turn.c has what a turn does, blocking.c decides which thread takes it.
  *
  * All of it is under the mutex, except the atomics.
  */
@@ -9,14 +9,13 @@
 #define RL_LOOP_H
 
 #include <pthread.h>
-#include <semaphore.h>
 #include <stdatomic.h>
 
 #include <redlock/redlock.h>
 
 #include "core/time.h"
-#include "leap.h"
 #include "os/poller.h"
+#include "os/wake.h"
 #include "schedule.h"
 
 /* A thread that waits for a result. It lives on that thread's stack. */
@@ -28,13 +27,14 @@ struct rl_waiter {
 	bool done;
 	bool asleep; /* it waits for `wake`: nobody has posted it, or is about to */
 	bool served; /* woken with its result: nothing is left to be done for it under the mutex */
-	sem_t wake;
+	struct rl_wake wake;
+	const sigset_t *signals; /* blocked while it waits; NULL: no signal ends the wait */
 };
 
 /* A thread that waits in redlock_drain() for the turns of another one. */
 struct rl_drainer {
 	struct rl_drainer *next;
-	sem_t wake;
+	struct rl_wake wake;
 };
 
 struct rl_loop {
@@ -45,16 +45,19 @@ struct rl_loop {
 
 	/* each turn */
 	uint64_t now_ns; /* also set by threads that enter */
-	struct rl_leap leap;
+	/* Time that has passed although CLOCK_BOOTTIME does not show it: a virtual machine that was paused, or
+	 * restored from a snapshot, and a process that was restored (CRIU) go on with the time that they had. The
+	 * wall clock tells, as soon as it is set right: it leaps ahead. docs/decisions/time.md */
+	int64_t ahead_ns;   /* so far the wall clock is ahead, as far as it is accounted for */
 	uint64_t leap_ns;   /* what the handles have not been told of yet: rl_operate_catch_up() */
 	uint64_t leapt_ns;  /* what they have, since the client was opened */
 	uint64_t looked_ns; /* when the sockets were last looked at */
 
-	/* wait.c, by turn.c: who leads */
+	/* the thread that leads: turn.c */
 	bool led;                       /* a thread waits in the poller for all */
 	const struct rl_waiter *leader; /* that thread waits for its result; NULL: none in particular */
 
-	/* wait.c: the waiting threads. A thread that has a result for one of them, or the lead, puts it on
+	/* blocking.c: the waiting threads. A thread that has a result for one of them, or the lead, puts it on
 	 * `to_wake` */
 	struct rl_waiter *waiters; /* the longest first */
 	struct rl_waiter *last_waiter;
@@ -84,11 +87,10 @@ void rl_loop_init(struct rl_loop *loop, bool interruptible);
 /* A `child` process does not touch what waiters in its parent have to do with. */
 void rl_loop_close(struct rl_loop *loop, bool child);
 
-/* Reads the time: sets `now_ns`. */
-static inline void rl_loop_look(struct rl_loop *loop)
-{
-	loop->leap_ns = rl_time_add(loop->leap_ns, rl_leap_look(&loop->leap, &loop->now_ns));
-}
+/* Reads the time: sets `now_ns`, and adds to `leap_ns` by how much the wall clock has leapt ahead since the
+ * last look. A clock that was set back is not reported, and counts against nothing: when it is set forward
+ * again, that is a leap. */
+void rl_loop_look(struct rl_loop *loop);
 
 /* ---- in and out: the only ways ---- */
 
@@ -97,10 +99,7 @@ static inline void rl_loop_look(struct rl_loop *loop)
 bool rl_loop_is_whole(struct rl_loop *loop);
 
 /* `now_ns` stays what it was: for calls that need no time. */
-static inline void rl_loop_enter(struct rl_loop *loop)
-{
-	pthread_mutex_lock(&loop->mutex);
-}
+void rl_loop_enter(struct rl_loop *loop);
 
 /* Sets `now_ns` as well: for calls that do something. */
 void rl_loop_enter_now(struct rl_loop *loop);

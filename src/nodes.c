@@ -12,11 +12,12 @@
 
 void rl_nodes_close(struct rl_nodes *ns, bool child)
 {
+	rl_cluster_free(ns->clusters, child);
 	for (unsigned i = 0; i < ns->count; i++)
 		rl_node_close(&ns->list[i], child);
 	rl_tls_context_free(ns->tls);
 	rl_set_free(ns->set);
-	rl_wire_free(&ns->wire);
+	rl_request_free(&ns->wire);
 	free(ns->list);
 }
 
@@ -49,23 +50,35 @@ static __attribute__((noinline)) void look_again(struct rl_nodes *ns, uint64_t n
 		rl_record_look(&ns->list[i], now);
 }
 
+/* Asks the server of the node that the request is for. */
+static enum redlock_vote_code ask(struct rl_nodes *ns, struct rl_node *n, struct rl_request *request,
+                                  uint64_t now)
+{
+	if (request->name.bytes == NULL)
+		return REDLOCK_VOTE_BACKLOG; /* there is no memory for it */
+	if (n->redirect != NULL && rl_cluster_overtakes(ns->clusters, n, request))
+		return REDLOCK_VOTE_BACKLOG;
+	return rl_node_submit(n, request, &ns->wire, now);
+}
+
 void rl_nodes_submit(struct rl_nodes *ns, struct rl_request *request, uint32_t to, uint64_t now)
 {
-	if (now >= ns->look_ns && rl_ops_relies(&rl_ops[request->operation]))
+	if (now >= ns->look_ns && rl_ops[request->operation].relies)
 		look_again(ns, now);
 	uint32_t seq = request->tag.seq;
 	unsigned operation = request->operation;
 	bool differ = (request->enter | request->plain) != 0; /* not all are asked the same */
-	rl_wire_reset(&ns->wire);
+	ns->wire.made = 0;
 	for (unsigned i = 0; i < ns->count; i++) {
 		if ((to >> i & 1) == 0)
 			continue;
-		if (differ)
-			look_at_queue(request, &ns->list[i], operation);
+		struct rl_node *n = &ns->list[i];
 		request->unproven = request->own_value && seq == 0 && (request->owed >> i & 1) == 0;
-		enum redlock_vote_code vote = request->name.bytes != NULL
-		                                  ? rl_node_submit(&ns->list[i], request, &ns->wire, now)
-		                                  : REDLOCK_VOTE_BACKLOG; /* there is no memory for it */
+		if (n->redirect != NULL && request->name.bytes != NULL)
+			n = rl_cluster_route(ns->clusters, i, request, now);
+		if (differ)
+			look_at_queue(request, n, operation);
+		enum redlock_vote_code vote = ask(ns, n, request, now);
 		if (vote == REDLOCK_VOTE_PENDING || seq == 0)
 			continue;
 		ns->refused_seq = seq;
@@ -87,9 +100,11 @@ bool rl_nodes_next_refusal(struct rl_nodes *ns, unsigned *ret_node, struct rl_vo
 	return true;
 }
 
-void rl_nodes_listen(struct rl_nodes *ns, unsigned index, const char *channel, uint64_t now)
+void rl_nodes_listen(struct rl_nodes *ns, unsigned index, struct rl_slice name, const char *channel,
+                     uint64_t now)
 {
-	rl_node_listen(&ns->list[index], channel, now);
+	bool cluster = rl_cluster_is(ns->clusters, index);
+	rl_node_listen(cluster ? rl_cluster_listener(ns->clusters, index, name) : &ns->list[index], channel, now);
 	ns->listening = true;
 }
 
@@ -99,42 +114,50 @@ void rl_nodes_listen(struct rl_nodes *ns, unsigned index, const char *channel, u
 uint32_t rl_nodes_heard(const struct rl_nodes *ns)
 {
 	uint32_t nodes = 0;
-	for (unsigned i = 0; i < ns->count; i++)
-		nodes |= (uint32_t)rl_node_hears(&ns->list[i]) << i;
+	for (unsigned i = 0; i < rl_nodes_servers(ns); i++)
+		nodes |= (uint32_t)rl_node_hears(rl_nodes_server(ns, i)) << rl_nodes_server(ns, i)->id;
 	return nodes;
 }
 
 static __attribute__((noinline)) uint64_t listeners_deadline(const struct rl_nodes *ns)
 {
 	uint64_t next = UINT64_MAX;
-	for (unsigned i = 0; i < ns->count; i++)
-		next = rl_time_min(next, rl_time_min(rl_node_listener_deadline(&ns->list[i]),
-		                                     rl_sentinels_deadline(ns->list[i].sentinels)));
+	for (unsigned i = 0; i < rl_nodes_servers(ns); i++) {
+		const struct rl_node *n = rl_nodes_server(ns, i);
+		next =
+		    rl_time_min(next, rl_time_min(rl_node_listener_deadline(n), rl_sentinels_deadline(n->sentinels)));
+	}
 	return next;
 }
 
 static __attribute__((noinline)) void tick_listeners(struct rl_nodes *ns, uint64_t now)
 {
 	ns->listening = false;
-	for (unsigned i = 0; i < ns->count; i++) {
-		rl_node_listener_tick(&ns->list[i], now);
-		rl_sentinels_tick(ns->list[i].sentinels, now);
-		ns->listening |= ns->list[i].listener != NULL || ns->list[i].sentinels != NULL;
+	for (unsigned i = 0; i < rl_nodes_servers(ns); i++) {
+		struct rl_node *n = rl_nodes_server(ns, i);
+		rl_node_listener_tick(n, now);
+		rl_sentinels_tick(n->sentinels, now);
+		ns->listening |= n->listener != NULL || n->sentinels != NULL;
 	}
 }
 
-uint64_t rl_nodes_deadline(const struct rl_nodes *ns)
+uint64_t rl_nodes_deadline(const struct rl_nodes *ns, uint64_t now)
 {
 	uint64_t next = ns->listening ? listeners_deadline(ns) : UINT64_MAX;
+	if (ns->clusters != NULL)
+		next = rl_time_min(next, rl_cluster_deadline(ns->clusters, now));
 	for (unsigned i = 0; i < ns->count; i++)
-		next = rl_time_min(next, rl_node_deadline(&ns->list[i]));
+		next = rl_time_min(next, rl_link_deadline(&ns->list[i].link));
 	return next;
 }
 
 void rl_nodes_tick(struct rl_nodes *ns, uint64_t now)
 {
 	for (unsigned i = 0; i < ns->count; i++)
-		rl_node_tick(&ns->list[i], now);
+		if (now >= rl_link_deadline(&ns->list[i].link))
+			rl_node_tick(&ns->list[i], now);
+	if (ns->clusters != NULL)
+		rl_cluster_tick(ns->clusters, &ns->wire, now);
 	if (ns->listening)
 		tick_listeners(ns, now);
 }
@@ -142,16 +165,34 @@ void rl_nodes_tick(struct rl_nodes *ns, uint64_t now)
 bool rl_nodes_have_work(const struct rl_nodes *ns)
 {
 	for (unsigned i = 0; i < ns->count; i++)
-		if (rl_node_can_send(&ns->list[i]))
+		if (rl_submit_can_send(&ns->list[i]))
+			return true;
+	for (unsigned i = 0; i < rl_cluster_count(ns->clusters); i++)
+		if (rl_submit_can_send(ns->clusters->servers[i]))
 			return true;
 	return false;
+}
+
+unsigned rl_nodes_owed_by(const struct rl_nodes *ns, unsigned index)
+{
+	unsigned owed = 0;
+	for (unsigned i = 0; i < rl_nodes_servers(ns); i++)
+		if (rl_nodes_server(ns, i)->id == index)
+			owed += rl_node_owed(rl_nodes_server(ns, i));
+	return owed + (ns->clusters != NULL ? ns->clusters->late[index].count : 0);
+}
+
+bool rl_nodes_is_open(const struct rl_nodes *ns, unsigned index)
+{
+	return rl_node_is_open(rl_cluster_is(ns->clusters, index) ? rl_cluster_speaker(ns->clusters, index)
+	                                                          : &ns->list[index]);
 }
 
 unsigned rl_nodes_owed(const struct rl_nodes *ns)
 {
 	unsigned total = 0;
 	for (unsigned i = 0; i < ns->count; i++)
-		total += rl_node_owed(&ns->list[i]);
+		total += rl_nodes_owed_by(ns, i);
 	return total;
 }
 
@@ -168,6 +209,8 @@ bool rl_nodes_may_ask_again(const struct rl_nodes *ns, unsigned index)
 /* The identity of the node's server, which is the same under all of its addresses. */
 static const char *known_as(const struct rl_node *n)
 {
+	if (n->redirect != NULL)
+		return n->link.endpoint.address; /* a cluster is many */
 	return n->link.facts.run_id[0] != '\0' ? n->link.facts.run_id : n->link.endpoint.address;
 }
 
@@ -199,34 +242,42 @@ static const char *identity_now(const struct rl_node *n)
 
 /* The identity of the server that gave the vote of node `index`. A node's run_id stays when its connection
  * breaks, as the vote does. */
-static const char *identity_of_vote(const struct rl_nodes *ns, unsigned index, const struct rl_lock *lock)
+static const char *identity_of_vote(const struct rl_node *n, unsigned index, const struct rl_lock *lock)
 {
-	const struct rl_node *n = &ns->list[index];
 	uint64_t voted_ns = rl_time_add(lock->round.t0_ns, lock->votes[index].rtt_ns);
 	return voted_ns < n->left_ns ? n->link.facts.left : n->link.facts.run_id;
 }
 
-uint32_t rl_nodes_twins(const struct rl_nodes *ns, unsigned index, const struct rl_lock *lock)
+/* The server that a node asks for the name. */
+static const struct rl_node *server_for(const struct rl_nodes *ns, unsigned index, struct rl_slice name)
 {
-	const struct rl_node *n = &ns->list[index];
+	const struct rl_node *owner =
+	    rl_cluster_is(ns->clusters, index) ? rl_cluster_owner(ns->clusters, index, name) : NULL;
+	return owner != NULL ? owner : &ns->list[index];
+}
+
+uint32_t rl_nodes_twins(const struct rl_nodes *ns, unsigned index, const struct rl_lock *lock,
+                        struct rl_slice name)
+{
+	const struct rl_node *n = server_for(ns, index, name);
 	uint32_t twins = 0;
 	for (unsigned i = 0; i < ns->count; i++) {
-		const char *other = identity_of_vote(ns, i, lock);
-		bool twin = i != index && is_same_server(n, identity_now(n), &ns->list[i], other);
+		const struct rl_node *one = server_for(ns, i, name);
+		const char *other = identity_of_vote(one, i, lock);
+		bool twin = i != index && is_same_server(n, identity_now(n), one, other);
 		twins |= (uint32_t)twin << i;
 	}
 	return twins;
 }
 
-/* Whether another node is the server that node `index` is, or may have a vote of it. */
-static bool is_shared(const struct rl_nodes *ns, unsigned index)
+/* Whether another node is the server that this one is, or may have a vote of it. */
+static bool is_shared(const struct rl_nodes *ns, const struct rl_node *n)
 {
-	const struct rl_node *n = &ns->list[index];
-	for (unsigned i = 0; i < ns->count; i++) {
-		const struct rl_node *other = &ns->list[i];
+	for (unsigned i = 0; i < rl_nodes_servers(ns); i++) {
+		const struct rl_node *other = rl_nodes_server(ns, i);
 		const struct rl_facts *facts = &other->link.facts;
 		bool left = facts->left[0] != '\0' && strcmp(identity_now(n), facts->left) == 0;
-		if (i != index && (left || is_same_server(n, identity_now(n), other, facts->run_id)))
+		if (other->id != n->id && (left || is_same_server(n, identity_now(n), other, facts->run_id)))
 			return true;
 	}
 	return false;
@@ -235,13 +286,13 @@ static bool is_shared(const struct rl_nodes *ns, unsigned index)
 void rl_nodes_identify(struct rl_nodes *ns)
 {
 	ns->named = true;
-	for (unsigned i = 0; i < ns->count; i++) {
-		struct rl_node *n = &ns->list[i];
-		ns->named &= n->link.facts.run_id[0] != '\0';
+	for (unsigned i = 0; i < rl_nodes_servers(ns); i++) {
+		struct rl_node *n = rl_nodes_server(ns, i);
+		ns->named &= i >= ns->count || n->link.facts.run_id[0] != '\0';
 		if (!n->identified)
 			continue;
 		n->identified = n->duplicate = false;
-		ns->shared |= is_shared(ns, i);
+		ns->shared |= is_shared(ns, n);
 	}
 	rl_nodes_sort(ns);
 }
@@ -249,9 +300,14 @@ void rl_nodes_identify(struct rl_nodes *ns)
 bool rl_nodes_are_identified(const struct rl_nodes *ns)
 {
 	for (unsigned i = 0; i < ns->count; i++)
-		if (!ns->list[i].link.facts.run_id_known)
+		if (ns->list[i].redirect == NULL && !ns->list[i].link.facts.run_id_known)
 			return false;
 	return true;
+}
+
+bool rl_nodes_are_guarded(const struct rl_nodes *ns)
+{
+	return ns->set != NULL && !ns->set->at_rest;
 }
 
 /* A node that never connected, and has failed, is not waited for. */
@@ -292,8 +348,8 @@ void rl_nodes_log_in(struct rl_nodes *ns, uint64_t now)
 {
 	struct rl_node *next = NULL;
 	bool any = false;
-	for (unsigned i = ns->count; i-- > 0;) {
-		struct rl_node *n = &ns->list[i];
+	for (unsigned i = rl_nodes_servers(ns); i-- > 0;) {
+		struct rl_node *n = rl_nodes_server(ns, i);
 		if (n->link.login != RL_LOGIN_NONE)
 			return;
 		any |= n->link.new_credentials;
@@ -308,7 +364,7 @@ void rl_nodes_log_in(struct rl_nodes *ns, uint64_t now)
 void rl_nodes_end_login(struct rl_nodes *ns)
 {
 	ns->new_credentials = false;
-	for (unsigned i = 0; i < ns->count; i++)
-		if (ns->list[i].link.setup.count == 0)
-			rl_auth_end(&ns->list[i].link);
+	for (unsigned i = 0; i < rl_nodes_servers(ns); i++)
+		if (rl_nodes_server(ns, i)->link.setup.count == 0)
+			rl_auth_end(&rl_nodes_server(ns, i)->link);
 }

@@ -12,6 +12,7 @@
 #include "core/policy.h"
 #include "core/queue.h"
 #include "core/trace.h"
+#include "kept.h"
 #include "net/submit.h"
 #include "options.h"
 #include "places.h"
@@ -35,19 +36,19 @@ static char *put_decimal(char *at, const unsigned char *random)
 	return at + RL_HANDLE_TOKEN_DIGITS;
 }
 
-/* Fresh for every attempt: a late release of one attempt must not delete the key of the next. False: no
- * random bytes are available. */
-static bool sign(redlock_client *c, redlock_lock *lock)
+/* Gives the handle a token that is fresh for every attempt: a late release of one attempt must not delete the
+ * key of the next. False: no random bytes are available. */
+static bool make_token(redlock_client *c, redlock_lock *lock)
 {
 	unsigned char random[RL_HANDLE_TOKEN_BYTES];
 	if (rl_random_pool_take(&c->random, c->loop.now_ns, random, sizeof random) < 0)
 		return false;
-	bool decimal = rl_policy_of(&lock->core)->decimal;
+	bool decimal = lock->core.policy->decimal;
 	size_t owner_size = decimal ? 0 : c->owner_size; /* strict parsers of numbers reject a suffix */
 	char *digits = rl_handle_token_bytes(lock);
 	char *at = decimal ? put_decimal(digits, random) : rl_slice_put_hex(digits, random, sizeof random);
 	if (!decimal && c->places.channel[0] != '\0')
-		rl_places_mark(&c->places, digits);
+		rl_places_mark(&c->places, digits, lock->core.rules->sticky_ns > 0);
 	memcpy(at, c->owner, owner_size);
 	lock->token_size = (uint16_t)(RL_HANDLE_TOKEN_DIGITS + owner_size);
 	lock->told = 0;
@@ -78,9 +79,9 @@ static struct rl_slice name_of(redlock_client *c, const redlock_lock *lock, unsi
 	if (operation == RL_OP_PROBE)
 		return name_probe(c, lock, buffer);
 	bool of_slot = operation == RL_OP_EXTEND || operation == RL_OP_QUERY;
-	if (lock->core.slot == 0 || !of_slot)
+	if (lock->core.claim.slot == 0 || !of_slot)
 		return rl_handle_name(lock);
-	return rl_request_slot(buffer, rl_handle_name(lock), lock->core.slot);
+	return rl_request_slot(buffer, rl_handle_name(lock), lock->core.claim.slot);
 }
 
 /* For how long a waiter that was woken goes first: it has to come by then. */
@@ -90,17 +91,12 @@ static uint64_t patience_ms(const redlock_lock *lock)
 	return rl_time_max(lock->core.rules->node_timeout_ns / PART / RL_NS_PER_MS, LEAST_MS);
 }
 
-/* Nobody is known to wait: whether somebody does is asked at the gate alone, if it is where waiters look for
- * it first; they pass over what has no connection. The others release by what costs them least. */
+/* No waiter is known. Only the gate is asked whether somebody waits, if it is the node at which waiters look
+ * first; waiters pass over a node that has no connection. The other nodes get the cheapest form of a release.
+ */
 static uint32_t without_queue(const redlock_client *c, const redlock_lock *lock)
 {
-	unsigned gate = 0;
-	for (unsigned i = 0; i < c->nodes.count; i++) {
-		gate = c->nodes.order[(lock->core.turn + i) % c->nodes.count];
-		if (rl_node_is_open(&c->nodes.list[gate]))
-			break;
-	}
-	return ~(1u << gate);
+	return ~(1u << rl_nodes_gate(&c->nodes, lock->core.queue.turn));
 }
 
 /* Whether the gate alone is asked who waits. A caller's own value may be released by a process that has just
@@ -111,8 +107,21 @@ static bool wakes_at_gate(const redlock_client *c, const struct rl_request *requ
 	return request->operation == RL_OP_RELEASE || (by_value && rl_nodes_are_identified(&c->nodes));
 }
 
-/* Messages have the name: one that is too long for them is not handed over. */
-enum { OFFERED_NAME = 1024 };
+/* Messages have the name: one that is too long for them is not handed over. Nor is one of a cluster: a script
+ * there cannot know who hears its message, as the servers tell it each other. And what is handed over has no
+ * WAIT after it. */
+static bool may_be_handed(const redlock_client *c, const redlock_lock *lock)
+{
+	enum { OFFERED_NAME = 1024 };
+	return c->nodes.clusters == NULL && !c->nodes.replicated && lock->name_size <= OFFERED_NAME;
+}
+
+/* For how long a vote waits for replicas: half of the node timeout, so that a missing replica is told before
+ * the node is out of time. */
+static uint16_t wait_ms(const redlock_lock *lock)
+{
+	return (uint16_t)rl_time_min(lock->core.rules->node_timeout_ns / RL_NS_PER_MS / 2, UINT16_MAX);
+}
 
 /* Adds to a request what the queue needs to know. */
 static void add_place(redlock_client *c, const redlock_lock *lock, const struct rl_effects *fx,
@@ -122,11 +131,11 @@ static void add_place(redlock_client *c, const redlock_lock *lock, const struct 
 	request->patience_ms = patience_ms(lock);
 	request->bars = fx->bars;
 	request->quiet = fx->quiet;
-	request->offered_ns = lock->name_size <= OFFERED_NAME ? fx->offered_ns : 0;
+	request->offered_ns = may_be_handed(c, lock) ? fx->offered_ns : 0;
 	if (fx->stands || fx->quits)
 		request->place = rl_places_name(&c->places, lock, fx->call, text);
 	if (fx->tidies)
-		request->token = request->place; /* which no key has as its value: an empty one, some may have */
+		request->token = request->place; /* no key has a place as its value, but some may be empty */
 }
 
 /* Asks the nodes. The votes of those that do not take the request are counted by rl_operate(). */
@@ -134,44 +143,50 @@ static void send_to_nodes(redlock_client *c, redlock_lock *lock, const struct rl
 {
 	struct rl_buffer buffer = {0};
 	char place[RL_PLACES_TEXT];
-	if (rl_ops[fx->send].change == RL_CHANGE_LOOK)
+	const struct rl_op *op = &rl_ops[fx->send];
+	const struct rl_policy *policy = lock->core.policy;
+	bool other_name = fx->send == RL_OP_PROBE || lock->core.claim.slot != 0;
+	if (op->change == RL_CHANGE_LOOK)
 		(void)rl_handle_make_findings(lock); /* without memory a look tells less */
 	struct rl_request request = {
 	    .operation = fx->send,
-	    .tag = rl_registry_tag(&c->handles, lock, fx->seq),
-	    .name = name_of(c, lock, fx->send, &buffer),
-	    .also = rl_handle_others(lock),
-	    .line = lock->also_size > 0 ? rl_handle_line(lock) : rl_handle_name(lock),
+	    .tag = rl_registry_tag(&c->handles, lock->slot, fx->seq),
+	    .name = other_name ? name_of(c, lock, fx->send, &buffer) : rl_handle_name(lock),
 	    .token = rl_handle_token(lock),
 	    .ttl_ms = fx->ttl_ns / RL_NS_PER_MS,
 	    .owed = fx->owed,
-	    .own_value = !rl_policy_of(&lock->core)->signs,
-	    .fenced = rl_policy_of(&lock->core)->numbers,
+	    .wait_ms = c->nodes.replicated ? wait_ms(lock) : 0,
+	    .own_value = !policy->signs,
+	    .fenced = fx->draws,
 	    .number = fx->send == RL_OP_RAISE ? lock->core.numbers->fence : 0,
 	};
+	if (lock->also_size > 0) {
+		request.also = rl_handle_others(lock);
+		request.line = rl_handle_line(lock);
+	}
 	if (lock->core.rules->slots > 0) {
 		request.slots = (unsigned)lock->core.rules->slots;
-		request.first = lock->core.first;
-		request.kept = fx->keeps ? lock->core.slot + 1U : 0;
+		request.first = lock->core.claim.first;
+		request.kept = fx->keeps ? lock->core.claim.slot + 1U : 0;
 	}
 	if (fx->send == RL_OP_HAND) {
 		request.next = rl_seen_heir_offer(lock);
 		c->stats.handed_over++;
 	}
-	if (wakes_at_gate(c, &request))
+	if (op->gives_back && wakes_at_gate(c, &request))
 		request.plain = without_queue(c, lock);
-	if (fx->enter != 0 || fx->send == RL_OP_LEAVE || fx->send == RL_OP_SLOT_RELEASE ||
-	    rl_ops[fx->send].scripted)
+	if (fx->enter != 0 || fx->send == RL_OP_LEAVE || op->scripted)
 		add_place(c, lock, fx, &request, place);
-	uint32_t elsewhere = fx->stands && !fx->beside ? fx->nodes & ~(1u << lock->core.gate) : 0;
+	uint32_t elsewhere = fx->stands && !fx->beside ? fx->nodes & ~(1u << lock->core.queue.gate) : 0;
 	rl_nodes_submit(&c->nodes, &request, fx->nodes & ~elsewhere, c->loop.now_ns);
 	if (fx->send == RL_OP_HAND) /* it has the most to do, and its message says who comes next but one */
-		rl_node_flush(&c->nodes.list[lock->core.gate]);
+		rl_submit_flush(&c->nodes.list[lock->core.queue.gate]);
 	if (elsewhere != 0) { /* no place is taken there */
 		request.place = (struct rl_slice){"", 0};
 		rl_nodes_submit(&c->nodes, &request, elsewhere, c->loop.now_ns);
 	}
-	rl_buffer_free(&buffer);
+	if (other_name)
+		rl_buffer_free(&buffer);
 }
 
 /* Whether a handle claims, holds or offers the token, or is releasing it: then that release is still on its
@@ -181,20 +196,19 @@ static bool is_in_use(const redlock_client *c, struct rl_slice token)
 	const redlock_lock *l = rl_registry_next(&c->handles, 0);
 	for (; l != NULL; l = rl_registry_next(&c->handles, l->slot + 1)) {
 		enum rl_phase phase = l->core.phase;
-		bool has = phase == RL_HELD || phase == RL_LOST || phase == RL_RELEASING;
-		if ((has || l->core.claims || l->core.offered_ns != 0) && rl_slice_same(rl_handle_token(l), token))
+		bool has = rl_state_holds(&l->core) || phase == RL_LOST || phase == RL_RELEASING;
+		if ((has || l->core.claim.open || l->core.queue.offered_ns != 0) &&
+		    rl_slice_same(rl_handle_token(l), token))
 			return true;
 	}
 	return false;
 }
 
-/* Releases a lock that was handed over to a call that has ended; the handle may be gone, too. It does so only
- * if the token is of this client and nobody needs it: a user that may publish may send any message, and
- * others can read the token of a holder. */
-static void decline(redlock_client *c, struct rl_slice name, struct rl_slice token, unsigned node)
+void rl_operate_decline(redlock_client *c, struct rl_slice name, struct rl_slice token, unsigned node)
 {
-	bool ours =
-	    token.size == RL_HANDLE_TOKEN_DIGITS + c->owner_size && rl_places_marks(&c->places, token.bytes);
+	bool ours = token.size >= RL_HANDLE_TOKEN_DIGITS &&
+	            token.size - RL_HANDLE_TOKEN_DIGITS == c->owner_size &&
+	            rl_places_marks(&c->places, token.bytes);
 	if (!ours || is_in_use(c, token))
 		return;
 	struct rl_request request = {
@@ -208,14 +222,24 @@ static void decline(redlock_client *c, struct rl_slice name, struct rl_slice tok
 	rl_nodes_submit(&c->nodes, &request, 1u << node, c->loop.now_ns);
 }
 
-static void report(redlock_client *c, redlock_lock *lock, const struct rl_effects *fx)
+/* A loss that no call reports is a cause of its own. Seldom: it stays out of the way of each step. */
+static __attribute__((noinline)) void note_loss(redlock_lock *lock, const struct rl_effects *fx)
+{
+	lock->loss = rl_stats_loss(fx->observed) & 7;
+	if ((fx->observed & RL_OBSERVE_LOST) != 0)
+		rl_handle_note(lock, REDLOCK_E_LOST, RL_CAUSE_LOSS);
+}
+
+void rl_operate_report(redlock_client *c, redlock_lock *lock, const struct rl_effects *fx)
 {
 	uint32_t observed = fx->observed & RL_OBSERVE_EVENTS;
+	if ((fx->observed & RL_COUNT_LOSSES) != 0)
+		note_loss(lock, fx);
 	if ((observed & RL_OBSERVE_DONE) != 0) {
 		struct rl_waiter *waiter = lock->waiter;
 		lock->done_operation = (uint8_t)fx->done;
 		lock->done_result = (int16_t)fx->result;
-		rl_handle_note(lock, fx->result, false);
+		rl_handle_note(lock, fx->result, fx->result == REDLOCK_E_LOST ? RL_CAUSE_LOSS : RL_CAUSE_VOTES);
 		if (waiter != NULL) {
 			observed &= ~(uint32_t)RL_OBSERVE_DONE;
 			rl_loop_serve(&c->loop, waiter, fx->result);
@@ -262,64 +286,53 @@ static void line_up(redlock_client *c, redlock_lock *lock, uint8_t before)
 	rl_handle_turn(lock);
 }
 
-static int step(redlock_client *c, redlock_lock *lock, struct rl_event *event)
+int rl_operate_step(redlock_client *c, redlock_lock *lock, struct rl_event *event)
 {
 	struct rl_effects fx;
 	enum rl_phase before = lock->core.phase;
-	uint8_t line = lock->core.line;
+	uint8_t line = lock->core.queue.line;
 	event->now_ns = c->loop.now_ns;
 	event->entropy = next_entropy(c);
 	event->order = c->nodes.order;
-	event->ordered = rl_nodes_are_ordered(&c->nodes);
+	event->ordered = c->nodes.named || rl_nodes_look_ordered(&c->nodes);
 	event->hears = 0;
-	if (lock->core.contended || lock->core.behind_readers) { /* else nobody comes next */
+	if (lock->core.queue.contended || lock->core.queue.behind_readers) { /* else nobody comes next */
 		event->hears = rl_places_heard(&c->places, lock);
 		event->heir_ns = rl_seen_heir_told(lock);
 	}
 	event->behind_ns = c->places.first != NULL ? rl_places_behind_until(&c->places, lock, c->loop.now_ns) : 0;
 	event->token = rl_handle_token(lock);
 	int error = rl_lock_step(&lock->core, event, &fx);
-	if (lock->core.line != line)
+	if (lock->core.queue.line != line)
 		line_up(c, lock, line);
 	if (c->trace != NULL)
 		trace(c, lock, before, event, &fx);
-	if (fx.observed != 0) {
+	if (fx.observed != 0)
 		rl_stats_count(&c->stats, lock, event, &fx);
-		report(c, lock, &fx);
+	if (event->kind == RL_EV_RELEASE && error == 0) { /* no notice after a release */
+		rl_registry_drop_events(&c->handles, lock);
+		fx.observed &= ~(uint32_t)(RL_OBSERVE_DANGER | RL_OBSERVE_LOST);
 	}
-	if (event->kind == RL_EV_RELEASE && error == 0)
-		rl_registry_drop_events(&c->handles, lock); /* no notice after a release */
+	if (fx.observed != 0)
+		rl_operate_report(c, lock, &fx);
 	if (fx.twin)
 		c->nodes.list[event->node].duplicate = true; /* until a new connection says who it is, or does not */
-	if (fx.sign && fx.send != RL_OP_PROBE && !sign(c, lock)) {
+	if (fx.sign && fx.send != RL_OP_PROBE && !make_token(c, lock)) {
 		struct rl_event cancel = {.kind = RL_EV_CANCEL, .result = REDLOCK_E_SYSTEM};
 		rl_lock_step(&lock->core, &cancel, &fx); /* nothing was sent: what it gives back does not exist */
 		rl_stats_count(&c->stats, lock, &cancel, &fx);
-		report(c, lock, &fx);
+		rl_operate_report(c, lock, &fx);
 	} else if (fx.send != RL_OP_NONE) {
 		send_to_nodes(c, lock, &fx);
 	} else if (fx.declines) {
-		decline(c, rl_handle_name(lock), event->vote.token, event->node);
+		rl_operate_decline(c, rl_handle_name(lock), event->vote.token, event->node);
 	}
 	rl_schedule_set(&c->loop.schedule, &lock->timer, rl_lock_deadline(&lock->core));
-	if (lock->core.contended || lock->in_line)
+	if (lock->core.queue.contended || lock->in_line)
 		stand_in_line(c, lock, fx.done == REDLOCK_OP_ACQUIRE);
+	if ((before == RL_KEPT) != (lock->core.phase == RL_KEPT))
+		(before == RL_KEPT ? rl_kept_quit : rl_kept_join)(&c->kept, lock);
 	return error;
-}
-
-/* Whether another handle claims the same value of the caller under the same name. A release that the other
- * handle still owes would delete the key of this one: so a value is claimed by one handle at a time. */
-static bool value_is_claimed(const redlock_client *c, const redlock_lock *lock)
-{
-	if (rl_policy_of(&lock->core)->signs || lock->core.phase != RL_IDLE || rl_state_is_busy(&lock->core))
-		return false;
-	const redlock_lock *l = rl_registry_next(&c->handles, 0);
-	for (; l != NULL; l = rl_registry_next(&c->handles, l->slot + 1))
-		if (l != lock && !rl_policy_of(&l->core)->signs && l->core.phase != RL_IDLE &&
-		    rl_slice_same(rl_handle_name(l), rl_handle_name(lock)) &&
-		    rl_slice_same(rl_handle_token(l), rl_handle_token(lock)))
-			return true;
-	return false;
 }
 
 /* A default TTL cannot follow the maximum where other times were asked for. */
@@ -335,10 +348,10 @@ static void tell_long(redlock_client *c, const redlock_lock *lock, unsigned node
 }
 
 /* A node's answer is that the set permits no TTL so long. A handle for which nobody asked for a TTL gets the
- * longest one that the set permits. True: the node is asked for that. Seldom: it stays out of the way of what
- * is done for every event. */
+ * longest one that the set permits. True: the node is asked for that. Where it is too late for that, the TTL
+ * is not what keeps the vote away. Seldom: it stays out of the way of what is done for every event. */
 static __attribute__((noinline)) bool ask_shorter(redlock_client *c, redlock_lock *lock,
-                                                  const struct rl_event *answer)
+                                                  struct rl_event *answer)
 {
 	struct rl_event event = {.kind = RL_EV_SHORTER, .seq = answer->seq, .node = answer->node};
 	struct rl_rules shorter;
@@ -349,7 +362,10 @@ static __attribute__((noinline)) bool ask_shorter(redlock_client *c, redlock_loc
 	bool fits = lock->core.rules->ttl_ns <= rl_time_ms(c->nodes.set->ttl_ms);
 	if (!fits)
 		tell_long(c, lock, answer->node);
-	return follows && fits && step(c, lock, &event) == 0;
+	bool asked = follows && fits && rl_operate_step(c, lock, &event) == 0;
+	if (!asked && follows && fits && !lock->core.round.asked_ttl)
+		answer->vote.code = REDLOCK_VOTE_UNSENT;
+	return asked;
 }
 
 /* Only one round of a handle waits for votes, so that these are all of it. Seldom, as ask_shorter(). */
@@ -357,75 +373,25 @@ static __attribute__((noinline)) void count_refusals(redlock_client *c, redlock_
 {
 	struct rl_event vote = {.kind = RL_EV_REPLY};
 	while (rl_nodes_next_refusal(&c->nodes, &vote.node, &vote.vote, c->loop.now_ns)) {
-		rl_stats_vote(&c->nodes.list[vote.node], vote.vote.code);
+		c->nodes.list[vote.node].answered[vote.vote.code]++;
 		vote.seq = c->nodes.refused_seq; /* a step may ask anew, and be refused */
 		vote.more = c->nodes.refused_by != 0;
 		if (vote.vote.code != REDLOCK_VOTE_LONG_TTL || !ask_shorter(c, lock, &vote))
-			step(c, lock, &vote);
+			rl_operate_step(c, lock, &vote);
 	}
 }
 
-/* The caller's token is another one's now. */
-static bool pass_on(redlock_client *c, redlock_lock *lock)
+/* Gives the lock back to the nodes when it is not in use. `deaf`: nobody has asked for it, as requests no
+ * longer reach this client. */
+void rl_operate_recall(redlock_client *c, redlock_lock *lock, bool deaf)
 {
-	redlock_lock *next = rl_places_heir(&c->places, lock, c->loop.now_ns);
-	if (next == NULL)
-		return false;
-	rl_registry_drop_events(&c->handles, lock);
-	rl_stats_acquired(&c->stats, c->loop.now_ns, next->core.began_ns);
-	c->stats.passed++;
-	rl_places_exchange(&c->handles, lock, next);
-	step(c, lock, &(struct rl_event){.kind = RL_EV_PASS});
-	lock->token_size = 0;
-	step(c, next, &(struct rl_event){.kind = RL_EV_PASS});
-	return true;
-}
-
-/* Whether a handle that is entered more than once is entered again, or left and still held: nothing is asked
- * then. One whose time is over is not entered. */
-static __attribute__((noinline)) bool counts(redlock_client *c, redlock_lock *lock,
-                                             const struct rl_event *event)
-{
-	bool enters = event->kind == RL_EV_ACQUIRE && lock->entries < INT32_MAX &&
-	              rl_lock_valid_until(&lock->core, c->loop.now_ns) > 0;
-	bool leaves = event->kind == RL_EV_RELEASE && lock->entries > 0;
-	if ((!enters && !leaves) || rl_state_is_busy(&lock->core))
-		return false;
-	lock->entries = (lock->entries + (enters ? 1U : UINT32_MAX)) & INT32_MAX;
-	struct rl_effects fx = {.done = enters ? REDLOCK_OP_ACQUIRE : REDLOCK_OP_RELEASE,
-	                        .observed = RL_OBSERVE_DONE};
-	report(c, lock, &fx);
-	return true;
-}
-
-static int acquire(redlock_client *c, redlock_lock *lock, struct rl_event *event)
-{
-	if (value_is_claimed(c, lock))
-		return REDLOCK_E_BUSY;
-	if (lock->heir != NULL)
-		rl_seen_forget_heir(lock);
-	if (rl_nodes_are_guarded(&c->nodes))
-		(void)rl_handle_make_numbers(lock); /* without memory quarantines are not waited for */
-	int error = step(c, lock, event);
-	c->stats.waiting += error == 0;
-	return error;
-}
-
-static int release(redlock_client *c, redlock_lock *lock, struct rl_event *event)
-{
-	uint64_t until = rl_lock_valid_until(&lock->core, c->loop.now_ns), held_ns = lock->core.held_ns;
-	bool passed = event->passes && pass_on(c, lock);
-	int error = passed ? 0 : step(c, lock, event);
-	if (error < 0 || until == 0)
-		return error;
-	rl_stats_add(&c->stats.validity, rl_time_sub(until, c->loop.now_ns));
-	rl_stats_add(&c->stats.hold, rl_time_sub(c->loop.now_ns, held_ns));
-	return 0;
+	rl_operate_step(
+	    c, lock, &(struct rl_event){.kind = RL_EV_RECALL, .deaf = deaf, .heir_ns = rl_seen_heir_told(lock)});
 }
 
 /* After a step: counts the votes of nodes that did not take the request, and wakes the handle that is next.
  */
-static void settle(redlock_client *c, redlock_lock *lock)
+void rl_operate_settle(redlock_client *c, redlock_lock *lock)
 {
 	if (c->nodes.refused_by != 0)
 		count_refusals(c, lock);
@@ -433,31 +399,19 @@ static void settle(redlock_client *c, redlock_lock *lock)
 	if (next == NULL)
 		return;
 	c->places.next = NULL;
-	step(c, next,
-	     &(struct rl_event){.kind = RL_EV_WAKE, .front = true}); /* it asks when its time has come: now */
+	rl_operate_step(
+	    c, next,
+	    &(struct rl_event){.kind = RL_EV_WAKE, .front = true}); /* it asks when its time has come: now */
 }
 
 int rl_operate(redlock_client *c, redlock_lock *lock, struct rl_event *event)
 {
-	int error = step(c, lock, event);
-	settle(c, lock);
+	int error = rl_operate_step(c, lock, event);
+	rl_operate_settle(c, lock);
 	return error;
 }
 
-int rl_operate_call(redlock_client *c, redlock_lock *lock, struct rl_event *event)
-{
-	if (lock->reentrant && counts(c, lock, event))
-		return 0;
-	if (event->kind == RL_EV_EXTEND && !rl_options_may_extend(lock->core.rules, event->ttl_ns / RL_NS_PER_MS))
-		return REDLOCK_E_INVAL;
-	int error = event->kind == RL_EV_ACQUIRE   ? acquire(c, lock, event)
-	            : event->kind == RL_EV_RELEASE ? release(c, lock, event)
-	                                           : step(c, lock, event);
-	settle(c, lock);
-	return error;
-}
-
-void rl_operate_leap(redlock_client *c)
+static __attribute__((noinline)) void tell_leap(redlock_client *c)
 {
 	struct rl_event event = {.kind = RL_EV_LEAP, .leap_ns = c->loop.leap_ns};
 	c->loop.leapt_ns = rl_time_add(c->loop.leapt_ns, c->loop.leap_ns);
@@ -467,6 +421,12 @@ void rl_operate_leap(redlock_client *c)
 	redlock_lock *lock = rl_registry_next(&c->handles, 0);
 	for (; lock != NULL; lock = rl_registry_next(&c->handles, lock->slot + 1))
 		rl_operate(c, lock, &event);
+}
+
+void rl_operate_catch_up(redlock_client *c)
+{
+	if (c->loop.leap_ns > 0)
+		tell_leap(c);
 }
 
 void rl_operate_notice(redlock_client *c)
@@ -494,7 +454,7 @@ static __attribute__((noinline)) void tell_twins(const redlock_client *c, const 
                                                  struct rl_event *event)
 {
 	if (votes_once(event->operation))
-		event->twins = rl_nodes_twins(&c->nodes, event->node, &lock->core);
+		event->twins = rl_nodes_twins(&c->nodes, event->node, &lock->core, rl_handle_name(lock));
 }
 
 /* As tell_twins(), and a node that its answers have proved to be a duplicate has no vote. */
@@ -514,7 +474,7 @@ static __attribute__((noinline)) void take_entered(redlock_client *c, redlock_lo
 {
 	rl_seen_learn(lock, event, c->loop.now_ns);
 	rl_operate(c, lock, event);
-	bool ours = event->seq == lock->core.claim_seq && event->node == lock->core.gate;
+	bool ours = event->seq == lock->core.claim.seq && event->node == lock->core.queue.gate;
 	if (event->vote.code == REDLOCK_VOTE_YES && ours && rl_vote_tells(&event->vote, RL_FIELD_OFFER))
 		rl_seen_keep_heir(lock, event->vote.offer, c->loop.now_ns);
 }
@@ -525,10 +485,10 @@ void rl_operate_answer(redlock_client *c, struct rl_node *node, const struct rl_
 		rl_nodes_identify(&c->nodes);
 	redlock_lock *lock = rl_registry_find(&c->handles, answer->tag);
 	if (lock == NULL) {
-		rl_stats_vote(node, answer->vote.code);
+		node->answered[answer->vote.code]++;
 		return;
 	}
-	bool suspect = (lock->core.refused >> node->id & 1) != 0;
+	bool suspect = (lock->core.claim.refused >> node->id & 1) != 0;
 	struct rl_event event = {.kind = RL_EV_REPLY,
 	                         .seq = answer->tag.seq,
 	                         .node = node->id,
@@ -541,7 +501,7 @@ void rl_operate_answer(redlock_client *c, struct rl_node *node, const struct rl_
 		event.generation = answer->generation;
 	if (c->nodes.shared | node->duplicate)
 		count_once(c, node, lock, &event);
-	rl_stats_vote(node, event.vote.code);
+	node->answered[event.vote.code]++;
 	if (event.seq == lock->core.round.seq)
 		rl_stats_add(&node->round_trip, c->loop.now_ns - lock->core.round.t0_ns);
 	if (rl_state_tells(event.operation, RL_TELLS_QUEUE))
@@ -550,46 +510,23 @@ void rl_operate_answer(redlock_client *c, struct rl_node *node, const struct rl_
 		rl_operate(c, lock, &event);
 }
 
-static void take_over(redlock_client *c, redlock_lock *lock, const struct rl_heard *heard,
-                      struct rl_event *event)
+/* ---- what is kept ---- */
+
+void rl_operate_give_back_all(redlock_client *c)
 {
-	event->kind = RL_EV_HAND;
-	event->offered_ns = heard->offered_ns;
-	event->vote = (struct rl_vote){.waiting = (int32_t)heard->waiting, .token = heard->token};
-	if (c->nodes.shared)
-		tell_twins(c, lock, event);
-	rl_operate(c, lock, event);
-	bool ours = rl_slice_same(heard->token, rl_handle_token(lock));
-	if (ours && heard->offer.size > 0)
-		rl_seen_keep_heir(lock, heard->offer, c->loop.now_ns);
+	for (redlock_lock *lock; (lock = c->kept.first) != NULL;) {
+		rl_operate_recall(c, lock, true);
+		rl_operate_settle(c, lock);
+	}
 }
 
-/* A turn that nobody needs any more is the next one's, if the handle is there to say so; else it passes by
- * itself. */
-void rl_operate_hear(redlock_client *c, const struct rl_heard *heard, unsigned node)
+void rl_operate_check_kept(redlock_client *c)
 {
-	struct rl_event event = {.kind = RL_EV_WAKE, .node = node};
-	event.gone = heard->gone;
-	redlock_lock *lock = heard->gone ? rl_places_waits_for(&c->places, heard->name, node)
-	                                 : rl_places_find(&c->handles, heard->number, &event.call);
-	if (heard->handed && c->nodes.list[node].duplicate)
-		return; /* no second vote of one server; it is asked, and says so */
-	bool named = lock != NULL && (!heard->handed || rl_slice_same(heard->name, rl_handle_name(lock)));
-	if (named && heard->handed)
-		take_over(c, lock, heard, &event);
-	else if (named)
-		rl_operate(c, lock, &event);
-	else if (heard->handed)
-		decline(c, heard->name, heard->token, node);
-}
-
-void rl_operate_deafen(redlock_client *c, uint32_t nodes)
-{
-	redlock_lock *lock = rl_registry_next(&c->handles, 0);
-	for (; lock != NULL; lock = rl_registry_next(&c->handles, lock->slot + 1)) {
-		struct rl_event event = {.kind = RL_EV_WAKE, .node = lock->core.gate, .deaf = true};
-		rl_places_deafen(lock, nodes);
-		if (lock->core.placed && (nodes >> event.node & 1) != 0)
-			rl_operate(c, lock, &event);
+	for (redlock_lock *lock = c->kept.first, *next; lock != NULL; lock = next) {
+		next = lock->next_in_line;
+		if (rl_kept_may(&c->kept, &c->loop, &c->places, lock))
+			continue;
+		rl_operate_recall(c, lock, true);
+		rl_operate_settle(c, lock);
 	}
 }

@@ -9,19 +9,24 @@
 /* Feeds one event to the core of `lock` and does what it decides. Returns what rl_lock_step() returns. */
 int rl_operate(redlock_client *c, redlock_lock *lock, struct rl_event *event);
 
-/* Feeds an event that a caller asked for: ACQUIRE, EXTEND and the like. As rl_operate(), and BUSY: another
- * handle of the client claims that value; INVAL: a TTL that an extend cannot have. */
-int rl_operate_call(redlock_client *c, redlock_lock *lock, struct rl_event *event);
+/* The two halves of rl_operate(): the step; then its votes that are known at once, and the handle that is
+ * next. */
+int rl_operate_step(redlock_client *c, redlock_lock *lock, struct rl_event *event);
+void rl_operate_settle(redlock_client *c, redlock_lock *lock);
 
-/* Tells all handles of the time that has passed and that the clock does not show. */
-void rl_operate_leap(redlock_client *c);
+/* Tells the caller what the core has observed. */
+void rl_operate_report(redlock_client *c, redlock_lock *lock, const struct rl_effects *effects);
 
-/* Tells the core of a leap, if there is one: before an operation begins or a timer is looked at. */
-static inline void rl_operate_catch_up(redlock_client *c)
-{
-	if (c->loop.leap_ns > 0)
-		rl_operate_leap(c);
-}
+/* Gives a lock back when it is not in use. `deaf`: nobody has asked for it, as requests no longer reach this
+ * client. */
+void rl_operate_recall(redlock_client *c, redlock_lock *lock, bool deaf);
+
+/* Gives back all locks that the client keeps. */
+void rl_operate_give_back_all(redlock_client *c);
+
+/* Tells all handles of the time that has passed and that the clock does not show, if there is such time:
+ * before an operation begins or a timer is looked at. */
+void rl_operate_catch_up(redlock_client *c);
 
 /* Tells all handles that the set, which was plain, is guarded. */
 void rl_operate_notice(redlock_client *c);
@@ -29,10 +34,12 @@ void rl_operate_notice(redlock_client *c);
 /* Counts the answer of a node. */
 void rl_operate_answer(redlock_client *c, struct rl_node *node, const struct rl_answer *answer);
 
-/* A server has said that it is the turn of a place, or that it has handed its key over to it. */
-void rl_operate_hear(redlock_client *c, const struct rl_heard *heard, unsigned node);
+/* Releases a lock that was handed over to a call that has ended; the handle may be gone, too. It does so only
+ * if the token is of this client and nobody needs it: a user that may publish may send any message, and
+ * others can read the token of a holder. */
+void rl_operate_decline(redlock_client *c, struct rl_slice name, struct rl_slice token, unsigned node);
 
-/* These nodes, a bit for each, are not heard any more. */
-void rl_operate_deafen(redlock_client *c, uint32_t nodes);
+/* Gives back what the client keeps and cannot be asked for any more. */
+void rl_operate_check_kept(redlock_client *c);
 
 #endif

@@ -86,6 +86,7 @@ static struct rl_rules rules_of(const struct redlock_lock_options *o, unsigned n
 	    .renew_ns = rl_time_ms(o->renew_ms),
 	    .danger_ns = rl_time_ms(default_to(o->danger_ms, REDLOCK_DEFAULT_DANGER, o->ttl_ms / 6)),
 	    .max_hold_ns = rl_time_ms(o->max_hold_ms),
+	    .sticky_ns = rl_kinds[kind_of(o)].heirs ? rl_time_ms(o->sticky_ms) : 0,
 	    .max_extends = o->max_extends,
 	    .slots = o->slots,
 	};
@@ -101,8 +102,10 @@ int rl_options_make_rules(struct rl_rules *ret, const struct rl_wish *wish, char
 	ret->follows = wish->options->ttl_ms == REDLOCK_DEFAULT_TTL;
 	if (rl_refusal_of(&w, ret, why, size))
 		return REDLOCK_E_INVAL;
-	if (w.several)
+	if (w.several) {
 		ret->policy = ret->policy->many;
+		ret->sticky_ns = 0;
+	}
 	return 0;
 }
 

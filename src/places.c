@@ -11,6 +11,8 @@
 #include "seen.h"
 
 #define CHANNEL "redlock:wake:"
+#define STICKY                                                                                               \
+	"5c" /* the digits after those of the client: ops/lib/kept.lua. By chance, others have them too */
 
 enum { CLIENT_BYTES = 8, CLIENT_DIGITS = 2 * CLIENT_BYTES };
 
@@ -58,7 +60,7 @@ static redlock_lock *first_for(redlock_lock *from, struct rl_slice name)
 
 bool rl_places_are_apart(const redlock_lock *lock)
 {
-	const struct rl_policy *policy = rl_policy_of(&lock->core);
+	const struct rl_policy *policy = lock->core.policy;
 	return policy->shares || policy->several;
 }
 
@@ -68,7 +70,7 @@ static redlock_lock *first_of(redlock_lock *from, const redlock_lock *like)
 {
 	bool slots = like->core.rules->slots > 0;
 	redlock_lock *l = first_for(from, rl_handle_name(like));
-	while (l != NULL && ((l->core.rules->slots > 0) != slots || rl_policy_of(&l->core)->several))
+	while (l != NULL && ((l->core.rules->slots > 0) != slots || l->core.policy->several))
 		l = first_for(l->next_in_line, rl_handle_name(like));
 	return l;
 }
@@ -108,7 +110,7 @@ uint64_t rl_places_behind_until(const struct rl_places *p, const redlock_lock *l
 
 static void tell_next(struct rl_places *p, const redlock_lock *before)
 {
-	if (!rl_policy_of(&before->core)->several) /* nobody waited for it */
+	if (!before->core.policy->several) /* nobody waited for it */
 		p->next = waiter_of(p->first, before);
 }
 
@@ -118,7 +120,7 @@ const redlock_lock *rl_places_first(const struct rl_places *p, const redlock_loc
 	const redlock_lock *first = rl_places_first_waiter(p, lock);
 	*ret_before = 0;
 	*ret_count = 1;
-	if (rl_policy_of(&lock->core)->several)
+	if (lock->core.policy->several)
 		return lock;
 	*ret_count = 0;
 	for (const redlock_lock *l = first; l != NULL; l = waiter_of(l->next_in_line, lock)) {
@@ -156,7 +158,7 @@ static void follow_no_more(const struct rl_places *p, redlock_lock *lock, uint64
 
 static void follow(const struct rl_places *p, redlock_lock *lock, uint64_t now_ns)
 {
-	unsigned gate = lock->core.gate;
+	unsigned gate = lock->core.queue.gate;
 	if (lock->follows != gate + 1u)
 		follow_no_more(p, lock, now_ns);
 	if (lock->follows == 0 && rl_enter_follows(&lock->core, now_ns) &&
@@ -166,10 +168,10 @@ static void follow(const struct rl_places *p, redlock_lock *lock, uint64_t now_n
 
 void rl_places_change(struct rl_places *p, redlock_lock *lock, uint8_t before, uint64_t now_ns)
 {
-	uint8_t line = lock->core.line;
-	lock->core.line = before;
+	uint8_t line = lock->core.queue.line;
+	lock->core.queue.line = before;
 	follow_no_more(p, lock, now_ns);
-	lock->core.line = line;
+	lock->core.queue.line = line;
 	rl_seen_forget(lock);
 }
 
@@ -209,13 +211,27 @@ void rl_places_held(struct rl_places *p, redlock_lock *lock, uint64_t now_ns)
 
 void rl_places_wait(struct rl_places *p, redlock_lock *lock, uint64_t now_ns)
 {
-	bool near = lock->core.place > 0 && lock->core.place <= NEAR;
-	if (!has_number(lock) || !rl_node_may_queue(&p->nodes->list[lock->core.gate]) || !draw(p, now_ns))
+	bool near = lock->core.queue.place > 0 && lock->core.queue.place <= NEAR;
+	if (!has_number(lock) || !rl_node_may_queue(&p->nodes->list[lock->core.queue.gate]) || !draw(p, now_ns))
 		return;
 	for (unsigned i = 0; i < p->nodes->count; i++)
-		if (near || i == lock->core.gate)
-			rl_nodes_listen(p->nodes, i, p->channel, now_ns);
+		if (near || i == lock->core.queue.gate)
+			rl_nodes_listen(p->nodes, i, rl_handle_line(lock), p->channel, now_ns);
 	follow(p, lock, now_ns);
+}
+
+void rl_places_invite(struct rl_places *p, const redlock_lock *lock, uint64_t now_ns)
+{
+	unsigned gate = rl_nodes_gate(p->nodes, lock->core.queue.turn);
+	if (rl_node_may_queue(&p->nodes->list[gate]) && draw(p, now_ns))
+		rl_nodes_listen(p->nodes, gate, rl_handle_line(lock), p->channel, now_ns);
+}
+
+bool rl_places_can_be_asked(const struct rl_places *p, const redlock_lock *lock)
+{
+	/* a cluster cannot tell a script who hears its messages */
+	return p->nodes->clusters == NULL &&
+	       (p->nodes->heard >> rl_nodes_gate(p->nodes, lock->core.queue.turn) & 1) != 0;
 }
 
 uint32_t rl_places_heard(const struct rl_places *p, const redlock_lock *lock)
@@ -239,9 +255,11 @@ struct rl_slice rl_places_name(const struct rl_places *p, const redlock_lock *lo
 	return (struct rl_slice){text, (size_t)size};
 }
 
-void rl_places_mark(const struct rl_places *p, char *digits)
+void rl_places_mark(const struct rl_places *p, char *digits, bool sticky)
 {
 	memcpy(digits, p->channel + sizeof CHANNEL - 1, CLIENT_DIGITS);
+	if (sticky)
+		memcpy(digits + CLIENT_DIGITS, STICKY, sizeof STICKY - 1);
 }
 
 bool rl_places_marks(const struct rl_places *p, const char *digits)
@@ -288,9 +306,10 @@ void rl_places_exchange(struct rl_registry *handles, redlock_lock *lock, redlock
 	size_t nodes = lock->core.rules->node_count;
 	size_t size = lock->token_size > next->token_size ? lock->token_size : next->token_size;
 	SWAP(struct rl_lock, core);
-	SWAP(const struct rl_rules *, core.rules); /* lent by the handle, these three */
+	SWAP(const struct rl_rules *, core.rules); /* lent by the handle, these four */
 	SWAP(struct rl_ballot *, core.votes);
 	SWAP(struct redlock_finding *, core.findings);
+	SWAP(struct rl_ballot *, core.caller_votes);
 	swap_bytes(lock->votes, next->votes, nodes * sizeof lock->votes[0]);
 	swap_bytes(rl_handle_token_bytes(lock), rl_handle_token_bytes(next), size);
 	SWAP(uint16_t, token_size);

@@ -31,6 +31,13 @@ struct rl_places {
 /* All else is zero. */
 void rl_places_init(struct rl_places *places, struct rl_nodes *nodes, struct rl_random_pool *random);
 
+/* The client may keep the lock of this handle when it is released: listens where waiters ask for it. An
+ * acquire calls this before it signs its token. */
+void rl_places_invite(struct rl_places *places, const redlock_lock *lock, uint64_t now_ns);
+
+/* Whether a waiter that asks for the lock would be heard. */
+bool rl_places_can_be_asked(const struct rl_places *places, const redlock_lock *lock);
+
 /* The handle has to wait, and may: listens to its gate, and when its turn is near, to all nodes. The first in
  * line hears of the end of the key, too, when it has waited for a while. */
 void rl_places_wait(struct rl_places *places, redlock_lock *lock, uint64_t now_ns);
@@ -72,8 +79,9 @@ struct rl_slice rl_places_name(const struct rl_places *places, const redlock_loc
                                char text[RL_PLACES_TEXT]);
 
 /* A token begins with the digits of its client, which recognises it by them, once the client has a channel.
- * `digits`: at least as many as a client has. */
-void rl_places_mark(const struct rl_places *places, char *digits);
+ * `sticky`: and two digits say that the client may keep the lock after its release, so that waiters ask for
+ * it (ops/lib/kept.lua). `digits`: those of a fresh token. */
+void rl_places_mark(const struct rl_places *places, char *digits, bool sticky);
 bool rl_places_marks(const struct rl_places *places, const char *digits);
 
 /* The handle that waits for this name first in line at this node, and follows its key. NULL: none. */

@@ -79,6 +79,11 @@ static bool has_reentrant(const struct asked *a)
 	return a->o->reentrant == 0 || a->o->reentrant == 1;
 }
 
+static bool has_fence(const struct asked *a)
+{
+	return a->o->fence == 0 || a->o->fence == 1;
+}
+
 static bool has_compat(const struct asked *a)
 {
 	return a->o->compat >= REDLOCK_COMPAT_OFF && a->o->compat <= REDLOCK_COMPAT_SETNX_SAFE;
@@ -119,6 +124,7 @@ static const struct {
     {has_max_hold, "max-hold must not be less than ttl: give a shorter ttl", true},
     {has_token, "a token has 1 to 512 bytes; without a token its length must be 0", false},
     {has_reentrant, "reentrant must be 0 or 1", false},
+    {has_fence, "fence must be 0 or 1", false},
     {has_compat, "compat must be REDLOCK_COMPAT_OFF, _SETNX or _SETNX_SAFE", false},
     {has_mode, "mode must be REDLOCK_EXCLUSIVE or REDLOCK_SHARED", false},
     {has_slots, "slots must be from 0 to 64", false},
@@ -142,7 +148,8 @@ static bool meets_demands(const struct rl_wish *w, const struct rl_rules *r, cha
 		if (demands[i].tells_times && (size_t)used < size)
 			snprintf(why + used, size - (size_t)used,
 			         " (ttl %llu ms, node timeout %llu ms, drift %llu ms, renew %llu ms)", ms(r->ttl_ns),
-			         ms(r->node_timeout_ns), ms(rl_time_add(drift_ns, RL_NS_PER_MS - 1)), ms(r->renew_ns));
+			         ms(r->node_timeout_ns), ms(rl_time_add(drift_ns, RL_NS_PER_MS - 1)),
+			         (unsigned long long)w->options->renew_ms);
 		return false;
 	}
 	return true;

@@ -80,11 +80,6 @@ void rl_registry_exchange(struct rl_registry *r, redlock_lock *lock, redlock_loc
 	r->slots[other->slot].lock = other;
 }
 
-struct rl_tag rl_registry_tag(const struct rl_registry *r, const redlock_lock *lock, uint32_t seq)
-{
-	return (struct rl_tag){lock->slot, r->slots[lock->slot].generation, seq};
-}
-
 redlock_lock *rl_registry_next(const struct rl_registry *r, uint32_t from)
 {
 	for (uint32_t i = from; i < r->slot_count; i++)
@@ -180,6 +175,29 @@ static unsigned pullable(uint32_t observed)
 #undef EVENT_BIT
 }
 
+static void ring(struct rl_registry *r)
+{
+	rl_bell_ring(r->notice_fd);
+	r->rung = true;
+}
+
+int rl_registry_notice_fd(struct rl_registry *r)
+{
+	if (r->notice_fd >= 0)
+		return r->notice_fd;
+	r->notice_fd = rl_bell_open();
+	if (r->queue_head != NULL)
+		ring(r);
+	return r->notice_fd;
+}
+
+void rl_registry_be_quiet(struct rl_registry *r, bool quiet)
+{
+	r->quiet = quiet;
+	if (!quiet && r->queue_head != NULL && !r->rung)
+		ring(r);
+}
+
 void rl_registry_push(struct rl_registry *r, redlock_lock *lock, uint32_t observed)
 {
 	bool queued = lock->pending != 0;
@@ -190,7 +208,8 @@ void rl_registry_push(struct rl_registry *r, redlock_lock *lock, uint32_t observ
 	lock->previous_queued = r->queue_tail;
 	*(r->queue_tail != NULL ? &r->queue_tail->next_queued : &r->queue_head) = lock;
 	r->queue_tail = lock;
-	rl_bell_ring(r->notice_fd);
+	if (!r->quiet)
+		ring(r);
 }
 
 static void unqueue(struct rl_registry *r, redlock_lock *lock)
@@ -199,8 +218,10 @@ static void unqueue(struct rl_registry *r, redlock_lock *lock)
 	    lock->next_queued;
 	*(lock->next_queued != NULL ? &lock->next_queued->previous_queued : &r->queue_tail) =
 	    lock->previous_queued;
-	if (r->queue_head == NULL)
-		rl_bell_silence(r->notice_fd);
+	if (r->queue_head != NULL || !r->rung)
+		return;
+	rl_bell_silence(r->notice_fd);
+	r->rung = false;
 }
 
 bool rl_registry_pull(struct rl_registry *r, struct redlock_event *ret)

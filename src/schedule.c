@@ -84,9 +84,9 @@ void rl_schedule_set(struct rl_schedule *s, struct rl_timer *timer, uint64_t at_
 		assert(s->count < s->capacity);
 		put(s, s->count++, timer);
 	}
+	bool sooner = at_ns < timer->at_ns; /* a timer that was idle, too */
 	timer->at_ns = at_ns;
-	sift_up(s, timer);
-	sift_down(s, timer);
+	(sooner ? sift_up : sift_down)(s, timer);
 }
 
 struct rl_timer *rl_schedule_first(const struct rl_schedule *s)

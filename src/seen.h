@@ -5,7 +5,8 @@
  *
  * First the gate's last answer to a handle that waits: who has the lock, and how many want it. It comes with
  * refusals, without a request of its own. It exists while the handle waits and after its wait was in vain,
- * and is as long as the holder's value.
+ * and is as long as the holder's value. The refusals of a shared lock name an exclusive holder also where
+ * nobody waits.
  */
 #ifndef RL_SEEN_H
 #define RL_SEEN_H

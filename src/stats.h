@@ -12,25 +12,18 @@
 #include "net/inside.h"
 
 /* Adds a time to a histogram: the bucket is the number of its highest bit. */
-static inline void rl_stats_add(struct redlock_histogram *h, uint64_t ns)
-{
-	enum { LOWEST = 1023, HIGHEST_BIT = 63, FIRST = 9 };
-	h->sum_ns += ns;
-	h->buckets[(HIGHEST_BIT ^ (unsigned)__builtin_clzll(ns | LOWEST)) - FIRST]++;
-}
+void rl_stats_add(struct redlock_histogram *histogram, uint64_t ns);
 
-static inline void rl_stats_vote(struct rl_node *node, enum redlock_vote_code code)
+/* Why a lock was lost, by the facts of a step that has RL_COUNT_LOSSES. */
+static inline enum redlock_loss rl_stats_loss(uint32_t facts)
 {
-	node->answered[code]++;
+	return (facts & RL_COUNT_EXPIRED) != 0 ? REDLOCK_LOSS_EXPIRED
+	       : (facts & RL_COUNT_LEAPT) != 0 ? REDLOCK_LOSS_LEAP
+	                                       : REDLOCK_LOSS_GONE;
 }
 
 /* An acquire that began at `began_ns` has succeeded. */
-static inline void rl_stats_acquired(struct redlock_stats *stats, uint64_t now_ns, uint64_t began_ns)
-{
-	stats->acquires[0]++;
-	stats->held++;
-	rl_stats_add(&stats->wait, rl_time_sub(now_ns, began_ns));
-}
+void rl_stats_acquired(struct redlock_stats *stats, uint64_t now_ns, uint64_t began_ns);
 
 /* Counts what a step of the handle's core has reported. */
 void rl_stats_count(struct redlock_stats *stats, const redlock_lock *lock, const struct rl_event *event,

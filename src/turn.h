@@ -8,6 +8,9 @@
 /* Sends what the last operations queued, and arms the timer. */
 void rl_turn_settle(redlock_client *c);
 
+/* Arms the timer, where an operation has queued nothing. */
+void rl_turn_arm(redlock_client *c);
+
 /* As rl_turn_settle(), unless another thread is expected: then that one sends for both. */
 void rl_turn_settle_or_defer(redlock_client *c);
 
@@ -19,7 +22,11 @@ uint64_t rl_turn_deadline(const redlock_client *c);
 int rl_turn_poll(redlock_client *c);
 
 /* Waits in the poller without the mutex, on behalf of all threads, then takes a turn. 1: a signal came
- * meanwhile, and the calls of this client want to know. -errno if the poller fails. */
-int rl_turn_lead(redlock_client *c);
+ * meanwhile. `signals`: those that are blocked while it waits; NULL: no signal is told of. -errno if the
+ * poller fails. */
+int rl_turn_lead(redlock_client *c, const sigset_t *signals);
+
+/* Hands the lead to a thread that waits. */
+void rl_turn_pass_lead(redlock_client *c);
 
 #endif

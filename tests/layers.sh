@@ -231,7 +231,7 @@ check_includes() {
 	# the objects of a node: none of them knows another, nor the node
 	includes net-objects "\"(core/[a-z_]+|proto/[a-z_]+|net/(ledger|facts|outbox))\\.h\"|$plain" src/net/ledger.[ch]
 	includes net-objects "\"(proto/[a-z_]+|net/(talk|outbox))\\.h\"|$plain" src/net/talk.[ch]
-	includes net-objects "\"(core/[a-z_]+|net/(link|backoff|dial|facts|outbox|resp|stream|url)|os/poller)\\.h\"|$plain" \
+	includes net-objects "\"(core/[a-z_]+|net/(link|backoff|dial|facts|outbox|resp|tls|url)|os/(poller|socket))\\.h\"|$plain" \
 		src/net/link.[ch]
 	includes os-includes "\"os/[a-z_]+\\.h\"|$system" $(c_files src/os)
 	includes client-includes "\"([a-z]+/)?[a-z_]+\\.h\"|<(pthread|semaphore|signal|stdatomic|sys/types)\\.h>|$public|$plain" \

@@ -17,7 +17,7 @@ static void usage(const char *program)
 {
 	fprintf(stderr,
 	        "usage: %s [-n PAIRS] [-t SECONDS] [-c COUNT] [-k BYTES] [-r MS] [-h US] [-l MS] [-u USER] [-w] "
-	        "[-g] [-G] [-F] [-S] [-K SLOTS] [-M] "
+	        "[-g] [-G] [-F] [-S] [-K SLOTS] [-s MS] [-M] [-q SETS] "
 	        "[-o FILE] NODE...\n",
 	        program);
 	exit(64);
@@ -68,8 +68,14 @@ static void take(struct options *o, int option, const char *program)
 	case 'K':
 		o->slots = (unsigned)strtoul(optarg, NULL, 10);
 		break;
+	case 's':
+		o->sticky_ms = strtoull(optarg, NULL, 10);
+		break;
 	case 'M':
 		o->many = true;
+		break;
+	case 'q':
+		o->sets = (unsigned)strtoul(optarg, NULL, 10);
 		break;
 	case 'G':
 		o->guard = true;
@@ -86,7 +92,7 @@ static struct options parse(int argc, char **argv)
 {
 	struct options o = {.pairs = UINT64_MAX, .count = 1, .name_size = MIN_NAME};
 	int option;
-	while ((option = getopt(argc, argv, "+n:t:c:k:r:h:l:u:K:awgGFSMo:")) != -1)
+	while ((option = getopt(argc, argv, "+n:t:c:k:r:h:l:u:K:s:q:awgGFSMo:")) != -1)
 		take(&o, option, argv[0]);
 	o.nodes = argv + optind;
 	o.node_count = (unsigned)(argc - optind);

@@ -19,7 +19,9 @@
  *     -F           the same, and each lock gets a fencing number
  *     -S           the lock is shared
  *     -K SLOTS     it is one of so many slots
+ *     -s MS        it is sticky: a released lock stays with the client for so long
  *     -M           it is of a second name too
+ *     -q SETS      the nodes are so many node sets of equal size (ours)
  *     -o FILE      write the time of each pair, as 32-bit nanoseconds of this machine
  */
 #ifndef BENCH_OPTIONS_H
@@ -46,6 +48,8 @@ struct options {
 	bool guard, fence;
 	bool shared, many;
 	unsigned slots; /* 0: it has none */
+	uint64_t sticky_ms;
+	unsigned sets; /* 0: one */
 	const char *samples_path;
 	char *const *nodes;
 	unsigned node_count;

@@ -59,7 +59,6 @@ int wire_connect(const char *node, struct shas *ret)
 	int fd = wire_dial(node);
 	wire_load(fd, script, ret->release);
 	wire_load(fd, RL_LUA_ACQUIRE_TEXT, ret->claim);
-	wire_load(fd, RL_LUA_CLAIM_FENCED_TEXT, ret->fenced);
 	return fd;
 }
 
@@ -78,9 +77,9 @@ static const char token[TOKEN_SIZE + 1] = "0123456789012345678901234567890123456
 static void make_claim(struct wire *w, const struct options *o, const char *name, const struct shas *shas,
                        size_t room)
 {
-	int n = snprintf(
-	    w->set, room, "*%d\r\n$7\r\nEVALSHA\r\n$40\r\n%s\r\n$1\r\n%d\r\n$%zu\r\n%s\r\n$11\r\nredlock:set\r\n",
-	    o->fence ? 10 : 9, o->fence ? shas->fenced : shas->claim, o->fence ? 3 : 2, o->name_size, name);
+	int n = snprintf(w->set, room,
+	                 "*%d\r\n$7\r\nEVALSHA\r\n$40\r\n%s\r\n$1\r\n%d\r\n$%zu\r\n%s\r\n$11\r\nredlock:set\r\n",
+	                 o->fence ? 10 : 9, shas->claim, o->fence ? 3 : 2, o->name_size, name);
 	if (o->fence)
 		n +=
 		    snprintf(w->set + n, room - (size_t)n, "$%zu\r\n{%s}:redlock:fence\r\n", o->name_size + 16, name);

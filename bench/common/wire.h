@@ -26,7 +26,7 @@ int wire_dial(const char *node);
 void wire_load(int fd, const char *script, char *ret_sha);
 
 struct shas {
-	char release[41], claim[41], fenced[41];
+	char release[41], claim[41];
 };
 
 /* Connects to a node and loads the release script, and the library's own for claims in a guarded set. */

@@ -19,6 +19,23 @@ redlock_client *client_open(const struct options *o)
 	return client_open_traced(o, NULL);
 }
 
+/* Sets of equal size instead of one list. */
+static void spread(struct redlock_options *options, unsigned count)
+{
+	static struct redlock_node_set sets[REDLOCK_MAX_SETS];
+	static char names[REDLOCK_MAX_SETS][8];
+	size_t size = options->url_count / count;
+	for (unsigned i = 0; i < count && i < REDLOCK_MAX_SETS; i++) {
+		snprintf(names[i], sizeof names[i], "s%u", i);
+		sets[i] = (struct redlock_node_set){
+		    .size = sizeof sets[i], .name = names[i], .urls = options->urls + i * size, .url_count = size};
+	}
+	options->urls = NULL;
+	options->url_count = 0;
+	options->sets = sets;
+	options->set_count = count;
+}
+
 redlock_client *client_open_traced(const struct options *o, void (*trace)(void *user, const char *line))
 {
 	char text[MAX_NODES][256];
@@ -37,7 +54,11 @@ redlock_client *client_open_traced(const struct options *o, void (*trace)(void *
 	options.password = o->user != NULL ? "bench" : NULL;
 	options.trace = trace;
 	options.guard = o->guard ? REDLOCK_GUARD_REQUIRE : REDLOCK_GUARD_OFF;
+	if (o->sets > 0)
+		spread(&options, o->sets);
 	client_check(redlock_open(&options, &client), "open");
+	if (o->sticky_ms > 0)
+		client_check(redlock_keeper_start(client), "keeper_start");
 	return client;
 }
 
@@ -53,6 +74,7 @@ redlock_lock *client_lock(redlock_client *client, const struct options *o, unsig
 	all.fence |= o->fence;
 	all.mode = o->shared ? REDLOCK_SHARED : all.mode;
 	all.slots = o->slots > 0 ? o->slots : all.slots;
+	all.sticky_ms = o->sticky_ms > 0 ? o->sticky_ms : all.sticky_ms;
 	options_name(o, number, name);
 	const struct redlock_name names[] = {{name, o->name_size}, {"bench-also", 10}};
 	client_check(o->many ? redlock_lock_new_many_bytes(client, names, 2, &all, &lock)

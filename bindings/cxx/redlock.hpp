@@ -42,7 +42,7 @@ public:
 		redlock_options_init(&in_->raw);
 		in_->urls = std::move(urls);
 		for (const std::string &url : in_->urls)
-			in_->texts.push_back(url.c_str());
+			in_->texts.push_back(detail::c_text(url));
 		in_->raw.urls = in_->texts.data();
 		in_->raw.url_count = in_->texts.size();
 		in_->raw.error_text = in_->why;
@@ -63,7 +63,7 @@ public:
 	/** An option by its name in redlock_config(3): set("node-timeout", "500ms"). */
 	options &set(const std::string &name, const std::string &value)
 	{
-		detail::expect(redlock_options_set(&in_->raw, name.c_str(), value.c_str()), in_->why);
+		detail::expect(redlock_options_set(&in_->raw, detail::c_text(name), detail::c_text(value)), in_->why);
 		return *this;
 	}
 
@@ -205,9 +205,12 @@ public:
 		    all.size() == 1
 		        ? redlock_lock_new_bytes(c.core_->raw, all[0].bytes, all[0].len, o.operator->(), &made)
 		        : redlock_lock_new_many_bytes(c.core_->raw, all.data(), all.size(), o.operator->(), &made);
-		if (result < 0)
+		char why[512] = "";
+		if (result < 0) {
 			c.core_->remove(o->user);
-		detail::expect(result);
+			(void)redlock_client_last_error(c.core_->raw, why, sizeof why);
+		}
+		detail::expect(result, why);
 		raw_.reset(made);
 	}
 
@@ -345,25 +348,29 @@ public:
 	}
 
 #if defined(__cpp_impl_coroutine)
-	// For co_await. They throw as the blocking calls do. The coroutine continues in dispatch().
+	// For co_await. They throw as the blocking calls do. The coroutine continues in dispatch(). One that is
+	// destroyed while it waits cancels the operation.
 
 	auto async_lock()
 	{
-		return operation([this](auto done) { this->async_lock(done); }, [this](int r) { expect(r); });
+		return operation(
+		    *this, [this](auto done) { this->async_lock(done); }, [this](int r) { expect(r); });
 	}
 	template <class D> auto async_try_lock_for(D wait)
 	{
-		return operation([this, wait](auto done) { this->async_try_lock_for(wait, done); },
-		                 [this](int r) { return granted(r); });
+		return operation(
+		    *this, [this, wait](auto done) { this->async_try_lock_for(wait, done); },
+		    [this](int r) { return granted(r); });
 	}
 	auto async_unlock()
 	{
-		return operation([this](auto done) { this->async_unlock(done); }, [this](int r) { expect(r); });
+		return operation(
+		    *this, [this](auto done) { this->async_unlock(done); }, [this](int r) { expect(r); });
 	}
 	template <class D> auto async_extend(D ttl)
 	{
-		return operation([this, ttl](auto done) { this->async_extend(ttl, done); },
-		                 [this](int r) { expect(r); });
+		return operation(
+		    *this, [this, ttl](auto done) { this->async_extend(ttl, done); }, [this](int r) { expect(r); });
 	}
 #endif
 
@@ -394,7 +401,16 @@ protected:
 private:
 #if defined(__cpp_impl_coroutine)
 	template <class Begin, class Finish> struct operation {
-		operation(Begin b, Finish f) : begin(std::move(b)), finish(std::move(f)) {}
+		operation(mutex &m, Begin b, Finish f) : owner(m), begin(std::move(b)), finish(std::move(f)) {}
+		operation(const operation &) = delete;
+		operation &operator=(const operation &) = delete;
+		~operation()
+		{
+			if (!suspended || ended)
+				return;
+			owner.listener_->done = nullptr;
+			owner.cancel();
+		}
 		bool await_ready() const noexcept { return false; }
 		bool await_suspend(std::coroutine_handle<> waiting)
 		{
@@ -408,6 +424,7 @@ private:
 		}
 		auto await_resume() { return finish(result); }
 
+		mutex &owner;
 		Begin begin;
 		Finish finish;
 		int result = 0;

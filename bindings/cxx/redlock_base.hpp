@@ -6,7 +6,7 @@
 #ifndef REDLOCK_BASE_HPP
 #define REDLOCK_BASE_HPP
 
-#include <redlock/redlock.h>
+#include <redlock/loaded.h>
 
 #include <poll.h>
 #include <sys/eventfd.h>
@@ -133,18 +133,18 @@ template <class Duration> std::uint64_t to_ms(Duration duration) noexcept
 	return !(ms > 0) ? 0 : ms >= 1e15 ? REDLOCK_FOREVER : static_cast<std::uint64_t>(ms);
 }
 
+/** A text for C, which would end at a NUL. */
+inline const char *c_text(const std::string &text)
+{
+	expect(text.find('\0') == std::string::npos ? 0 : REDLOCK_E_INVAL, "a text contains a NUL");
+	return text.c_str();
+}
+
 /** Throws if the loaded library is older than the header of the program, or breaks with it. */
 inline void check_library()
 {
-	const std::string loaded = redlock_version(), ours = REDLOCK_VERSION;
-	const bool is_older = redlock_constant("sizeof redlock_options") < sizeof(redlock_options) ||
-	                      redlock_constant("sizeof redlock_lock_options") < sizeof(redlock_lock_options) ||
-	                      redlock_constant("sizeof redlock_event") < sizeof(redlock_event) ||
-	                      redlock_constant("sizeof redlock_vote") < sizeof(redlock_vote);
-	if (is_older || loaded.compare(0, loaded.rfind('.'), ours, 0, ours.rfind('.')) != 0)
-		throw error(REDLOCK_E_SYSTEM, "the program was compiled for redlock " + ours + ", but " +
-		                                  (is_older ? "an older build of " : "") + "libredlock " + loaded +
-		                                  " is loaded: install that version, or compile again");
+	char why[256] = "";
+	expect(redlock_check_loaded(why, sizeof why), why);
 }
 
 /** The callbacks of a lock. */

@@ -186,9 +186,16 @@ TEST(errors_say_why)
 {
 	CHECK_THROWS(url, redlock::client({"http://a"}));
 	CHECK_THROWS(invalid, redlock::options().set("node-timeout", "soon"));
+	CHECK_THROWS(invalid, redlock::options().set("prefix", std::string("a\0b", 3)));
 	CHECK_THROWS(config, redlock::options::load("", "/nonexistent/redlock.conf"));
 	auto c = open_client();
 	CHECK_THROWS(invalid, redlock::mutex(c, "", lasting(c)));
+	try {
+		const redlock::mutex brief(c, "why", c.defaults().ttl(1ms));
+		fail(__LINE__, "made with a TTL of 1 ms");
+	} catch (const redlock::error &e) {
+		CHECK(std::string(e.what()).find("ttl") != std::string::npos);
+	}
 	redlock::mutex m(c, "why", lasting(c));
 	CHECK_THROWS(lost, m.check());
 	CHECK_THROWS(state, m.extend());
@@ -312,6 +319,36 @@ TEST(locks_outlive_their_client)
 	CHECK_THROWS(state, m.lock());
 }
 
+long resident_kib()
+{
+	long total = 0, resident = 0;
+	FILE *file = std::fopen("/proc/self/statm", "r");
+	CHECK(file != nullptr && std::fscanf(file, "%ld %ld", &total, &resident) == 2);
+	std::fclose(file);
+	return resident * sysconf(_SC_PAGESIZE) / 1024;
+}
+
+/* REDLOCK_SOAK locks, else 2000, leave no memory. */
+TEST(many_locks_leave_nothing)
+{
+	const char *given = std::getenv("REDLOCK_SOAK");
+	const int rounds = given != nullptr ? std::atoi(given) : 2000, warm = 1000;
+	redlock::client c = open_client();
+	long before = 0;
+	for (int i = 0; i < warm + rounds; i++) {
+		redlock::mutex m(c, "soak-" + std::to_string(i % 10), lasting(c));
+		const std::lock_guard<redlock::mutex> guard(m);
+		if (i == warm)
+			before = resident_kib();
+	}
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+	const long limit_kib = 1 << 20; // freed memory is kept, for the sanitizer
+#else
+	const long limit_kib = 4096;
+#endif
+	CHECK(resident_kib() - before < limit_kib);
+}
+
 TEST(fencing_tokens_rise)
 {
 	char output[4096];
@@ -429,6 +466,34 @@ TEST(coroutines_in_a_loop)
 	work_with(m, rival, steps);
 	CHECK(steps.empty());
 	TURN_UNTIL(steps == "locked busy state extended unlocked");
+}
+
+struct owned_task {
+	struct promise_type : task::promise_type {
+		owned_task get_return_object() { return {std::coroutine_handle<promise_type>::from_promise(*this)}; }
+	};
+	std::coroutine_handle<promise_type> handle;
+};
+
+owned_task wait_for(redlock::mutex &m)
+{
+	co_await m.async_lock();
+}
+
+TEST(a_coroutine_that_is_destroyed_cancels)
+{
+	auto c = open_client();
+	redlock::mutex holder(c, "destroyed", lasting(c)), waiter(c, "destroyed", lasting(c));
+	holder.lock();
+	const owned_task waiting = wait_for(waiter);
+	turn(c);
+	waiting.handle.destroy();
+	holder.unlock();
+	bool held = false;
+	redlock::mutex next(c, "destroyed", lasting(c));
+	next.async_lock([&](std::error_code ec) { held = !ec; });
+	TURN_UNTIL(held);
+	CHECK(waiter.remaining() == 0ms);
 }
 #endif
 

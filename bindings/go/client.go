@@ -20,16 +20,21 @@ package redlock
 #include <sys/epoll.h>
 #include <unistd.h>
 #include <fcntl.h>
-#include <redlock/redlock.h>
+#include <redlock/loaded.h>
 
-static const char *rlgo_built(void) { return REDLOCK_VERSION; }
-
-static int rlgo_fits(void)
+// These free the texts, which are copies; "" is none.
+static int rlgo_load(struct redlock_options *options, char *cluster, char *file)
 {
-	return redlock_constant("sizeof redlock_options") >= sizeof(struct redlock_options) &&
-	       redlock_constant("sizeof redlock_lock_options") >= sizeof(struct redlock_lock_options) &&
-	       redlock_constant("sizeof redlock_event") >= sizeof(struct redlock_event) &&
-	       redlock_constant("sizeof redlock_vote") >= sizeof(struct redlock_vote);
+	int error = redlock_options_load(options, *cluster ? cluster : NULL, *file ? file : NULL);
+	free(cluster), free(file);
+	return error;
+}
+
+static int rlgo_set(struct redlock_options *options, char *name, char *value)
+{
+	int error = redlock_options_set(options, name, value);
+	free(name), free(value);
+	return error;
 }
 
 // A descriptor for Go's poller: readable once when the client's own is, and then again after rlgo_watch(). -1: none.
@@ -55,17 +60,21 @@ static void rlgo_see(int watcher)
 	epoll_wait(watcher, &seen, 1, 0);
 }
 
-static int rlgo_wait(int fd, int ms)
+// Sends and receives until an event comes: 1. 0: nothing came for so long.
+static int rlgo_receive(redlock_client *client, struct redlock_event *event, int ms)
 {
-	struct pollfd p = {.fd = fd, .events = POLLIN};
-	return poll(&p, 1, ms) > 0;
+	struct pollfd p = {.fd = redlock_fd(client), .events = POLLIN};
+	do {
+		if (redlock_turn(client, 1, event) == 1)
+			return 1;
+	} while (poll(&p, 1, ms) > 0);
+	return 0;
 }
 */
 import "C"
 
 import (
 	"context"
-	"fmt"
 	"os"
 	"strings"
 	"sync"
@@ -87,6 +96,7 @@ type Client struct {
 	mu     sync.Mutex
 	native *C.redlock_client
 	event  *C.struct_redlock_event
+	own    *C.struct_redlock_event // of the call that receives for itself
 	locks  map[uintptr]*Lock
 	last   uintptr
 	ready  *os.File      // nil: closed
@@ -98,43 +108,31 @@ type Client struct {
 
 const (
 	textSize = 1024
-	patience = time.Millisecond // how long a call receives for itself
+	patience = time.Millisecond     // how long a call receives for itself
+	standby  = 5 * time.Millisecond // how long the goroutine leaves that to calls before it looks itself
 )
 
-func checkLibrary() error {
-	loaded, built := C.GoString(C.redlock_version()), C.GoString(C.rlgo_built())
-	minor := func(version string) string { return version[:strings.LastIndex(version, ".")] }
-	which := "libredlock"
-	if C.rlgo_fits() == 0 {
-		which = "an older build of libredlock"
-	} else if minor(loaded) == minor(built) {
-		return nil
-	}
-	return fmt.Errorf("redlock: the program was compiled for redlock %s, but %s %s is loaded: "+
-		"install that version, or build the program again", built, which, loaded)
+// sentence is the text that a function of C writes.
+func sentence(write func(text *C.char)) string {
+	text := (*C.char)(C.calloc(1, textSize))
+	defer C.free(unsafe.Pointer(text))
+	write(text)
+	return C.GoString(text)
 }
 
 // Open opens a client, which connects in the background. A wrong option is named in the error.
 func Open(config Config) (*Client, error) {
-	if err := checkLibrary(); err != nil {
-		return nil, err
-	}
-	options := (*C.struct_redlock_options)(C.calloc(1, C.sizeof_struct_redlock_options))
-	why := (*C.char)(C.calloc(1, textSize))
-	defer C.free(unsafe.Pointer(options))
-	defer C.free(unsafe.Pointer(why))
-	C.redlock_options_init_sized(options, C.sizeof_struct_redlock_options)
-	C.redlock_options_set_error_text(options, why, textSize)
-	defer C.redlock_options_clear(options)
-	if code := configure(options, config); code < 0 {
-		return nil, newError(code, C.GoString(why))
-	}
 	c := &Client{locks: map[uintptr]*Lock{}, done: make(chan struct{}), turn: make(chan struct{}, 1), wake: make(chan struct{}, 1)}
-	if code := C.redlock_open(options, &c.native); code < 0 {
-		return nil, newError(code, C.GoString(why))
+	var code C.int
+	why := sentence(func(text *C.char) {
+		if code = C.redlock_check_loaded(text, textSize); code == 0 {
+			code = c.open(config, text)
+		}
+	})
+	if code < 0 {
+		return nil, newError(code, why)
 	}
-	c.event = (*C.struct_redlock_event)(C.calloc(1, C.sizeof_struct_redlock_event))
-	c.event.size = C.sizeof_struct_redlock_event
+	c.event, c.own = newEvent(), newEvent()
 	c.turn <- struct{}{}
 	watcher := C.rlgo_watcher(c.native)
 	if watcher < 0 {
@@ -146,34 +144,45 @@ func Open(config Config) (*Client, error) {
 	return c, nil
 }
 
+// enter locks the client, and returns what unlocks it.
+func (c *Client) enter() func() {
+	c.mu.Lock()
+	return c.mu.Unlock
+}
+
+func newEvent() *C.struct_redlock_event {
+	event := (*C.struct_redlock_event)(C.calloc(1, C.sizeof_struct_redlock_event))
+	event.size = C.sizeof_struct_redlock_event
+	return event
+}
+
+func (c *Client) open(config Config, why *C.char) C.int {
+	options := (*C.struct_redlock_options)(C.calloc(1, C.sizeof_struct_redlock_options))
+	defer C.free(unsafe.Pointer(options))
+	C.redlock_options_init_sized(options, C.sizeof_struct_redlock_options)
+	C.redlock_options_set_error_text(options, why, textSize)
+	defer C.redlock_options_clear(options)
+	if code := configure(options, config); code < 0 {
+		return code
+	}
+	return C.redlock_open(options, &c.native)
+}
+
 func configure(options *C.struct_redlock_options, config Config) C.int {
-	text := func(s string) *C.char {
-		if s == "" {
-			return nil
-		}
-		return C.CString(s)
-	}
-	if config.URLs == nil {
-		cluster, file := text(config.Cluster), text(config.File)
-		defer C.free(unsafe.Pointer(cluster))
-		defer C.free(unsafe.Pointer(file))
-		if code := C.redlock_options_load(options, cluster, file); code < 0 {
-			return code
-		}
-	}
-	settings := [][2]string{}
-	if config.URLs != nil {
-		settings = append(settings, [2]string{"url", strings.Join(config.URLs, ",")})
-	}
+	settings := map[string]string{}
 	for name, value := range config.Options {
-		settings = append(settings, [2]string{name, value})
+		settings[name] = value
 	}
-	for _, s := range settings {
-		name, value := C.CString(s[0]), C.CString(s[1])
-		code := C.redlock_options_set(options, name, value)
-		C.free(unsafe.Pointer(name))
-		C.free(unsafe.Pointer(value))
-		if code < 0 {
+	if config.URLs != nil {
+		settings["url"] = strings.Join(config.URLs, ",")
+	} else if code := C.rlgo_load(options, C.CString(config.Cluster), C.CString(config.File)); code < 0 {
+		return code
+	}
+	for name, value := range settings {
+		if strings.Contains(name+value, "\x00") {
+			return C.REDLOCK_E_INVAL
+		}
+		if code := C.rlgo_set(options, C.CString(name), C.CString(value)); code < 0 {
 			return code
 		}
 	}
@@ -193,7 +202,7 @@ func (c *Client) receive(ready *os.File, watcher C.int) {
 		for !c.takesTurn() {
 			select {
 			case <-c.wake:
-			case <-time.After(patience):
+			case <-time.After(standby):
 			}
 		}
 		c.drive()
@@ -212,20 +221,25 @@ func (c *Client) takesTurn() bool {
 	}
 }
 
-// await waits for the result of an operation that has begun; false: ctx ended first. A call receives for itself a while,
-// in C and one at a time: the nodes answer sooner than Go changes to another goroutine and back.
+// await sends an operation that has begun, and waits for its result; false: ctx ended first. A call receives for itself a
+// while, in C and one at a time: the nodes answer sooner than Go changes to another goroutine and back.
 func (c *Client) await(ctx context.Context, result chan C.int) (code C.int, ended bool) {
-	end := time.Now().Add(patience)
-	select {
-	case code = <-result:
-		return code, true
-	case <-ctx.Done():
-		return 0, false
-	case <-c.turn:
+	if !c.takesTurn() {
+		c.drive()
+		select {
+		case code = <-result:
+			return code, true
+		case <-ctx.Done():
+			return 0, false
+		case <-c.turn:
+		}
 	}
+	end := time.Now().Add(patience)
 	for len(result) == 0 && ctx.Err() == nil && time.Now().Before(end) {
-		if C.rlgo_wait(C.redlock_fd(c.native), C.int(patience/time.Millisecond)) != 0 {
-			c.drive()
+		if C.rlgo_receive(c.native, c.own, C.int(patience/time.Millisecond)) == 1 {
+			c.mu.Lock()
+			c.pass(c.own)
+			c.mu.Unlock()
 		}
 	}
 	c.turn <- struct{}{}
@@ -247,16 +261,19 @@ func (c *Client) await(ctx context.Context, result chan C.int) (code C.int, ende
 
 // drive sends and receives what there is, and passes events on to their locks.
 func (c *Client) drive() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+	defer c.enter()()
 	if c.native == nil {
 		return
 	}
-	C.redlock_process(c.native)
-	for C.redlock_next(c.native, c.event) == 1 {
-		if lock := c.locks[uintptr(c.event.user)]; lock != nil {
-			lock.hear(c.event)
-		}
+	for C.redlock_turn(c.native, 1, c.event) == 1 {
+		c.pass(c.event)
+	}
+}
+
+// pass passes an event on to its lock; the client is locked.
+func (c *Client) pass(event *C.struct_redlock_event) {
+	if lock := c.locks[uintptr(event.user)]; lock != nil {
+		lock.hear(event)
 	}
 }
 
@@ -278,8 +295,7 @@ func (c *Client) Close() error {
 
 func (c *Client) end() {
 	<-c.turn // nobody receives from now on
-	c.mu.Lock()
-	defer c.mu.Unlock()
+	defer c.enter()()
 	closed := newError(C.REDLOCK_E_STATE, "the client was closed")
 	for _, lock := range c.locks {
 		lock.drop(closed, closed)
@@ -287,5 +303,6 @@ func (c *Client) end() {
 	C.redlock_drain(c.native, C.uint64_t(time.Second/time.Millisecond))
 	C.redlock_close(c.native)
 	C.free(unsafe.Pointer(c.event))
+	C.free(unsafe.Pointer(c.own))
 	c.native = nil
 }

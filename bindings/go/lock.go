@@ -11,12 +11,32 @@ static void rlgo_set_user(struct redlock_lock_options *options, uintptr_t number
 {
 	options->user = (void *)number;
 }
+
+// Frees the texts, which are copies.
+static int rlgo_set_lock(struct redlock_lock_options *options, char *name, char *value, char *why, size_t size)
+{
+	int error = redlock_lock_options_set(options, name, value, why, size);
+	free(name), free(value);
+	return error;
+}
+
+static int rlgo_make(redlock_client *client, struct redlock_name *names, size_t count,
+	struct redlock_lock_options *options, char *why, size_t size, redlock_lock **lock)
+{
+	int error = count == 1 ? redlock_lock_new_bytes(client, names->bytes, names->len, options, lock) :
+		redlock_lock_new_many_bytes(client, names, count, options, lock);
+	if (error < 0)
+		redlock_client_last_error(client, why, size);
+	return error;
+}
 */
 import "C"
 
 import (
 	"context"
+	"fmt"
 	"math"
+	"strconv"
 	"sync"
 	"time"
 	"unsafe"
@@ -56,75 +76,68 @@ func milliseconds(d time.Duration) C.uint64_t {
 	return C.uint64_t((d + time.Millisecond - 1) / time.Millisecond)
 }
 
-func flag(set bool) C.int {
-	if set {
-		return 1
+// words are the options that are set, as redlock_config(3) has them.
+func (o *Options) words() map[string]string {
+	words := map[string]string{}
+	for name, d := range map[string]time.Duration{"ttl": o.TTL, "renew": o.Renew, "danger": o.Danger, "max-hold": o.MaxHold} {
+		if d != 0 {
+			words[name] = fmt.Sprintf("%dms", milliseconds(d))
+		}
 	}
-	return 0
-}
-
-func (o *Options) write(native *C.struct_redlock_lock_options, number uintptr) {
-	for _, d := range []struct {
-		value time.Duration
-		to    *C.uint64_t
-	}{{o.TTL, &native.ttl_ms}, {o.Renew, &native.renew_ms}, {o.Danger, &native.danger_ms}, {o.MaxHold, &native.max_hold_ms}} {
-		if d.value != 0 {
-			*d.to = milliseconds(d.value)
+	for name, set := range map[string]bool{"fence": o.Fence, "reentrant": o.Reentrant} {
+		if set {
+			words[name] = "yes"
 		}
 	}
 	if o.Shared {
-		native.mode = C.REDLOCK_SHARED
+		words["mode"] = "shared"
 	}
-	if o.Slots > 0 && o.Slots <= C.REDLOCK_MAX_SLOTS {
-		native.slots = C.uint32_t(o.Slots)
-	} else if o.Slots != 0 {
-		native.slots = math.MaxUint32 // which the library refuses; a conversion would drop bits
+	if o.Slots != 0 {
+		words["slots"] = strconv.Itoa(o.Slots)
 	}
-	native.fence |= flag(o.Fence)
-	native.reentrant |= flag(o.Reentrant)
-	if len(o.Token) > 0 {
-		native.token, native.token_len = C.CBytes(o.Token), C.size_t(len(o.Token))
-	}
-	C.rlgo_set_user(native, C.uintptr_t(number))
+	return words
 }
 
 // NewLock makes a lock of a name, or of several names that are held all or none. Nothing is sent. Close it when it is
 // no longer needed; the client's Close does so, too.
 func (c *Client) NewLock(options Options, names ...string) (*Lock, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+	defer c.enter()()
 	if c.native == nil || c.ready == nil {
 		return nil, newError(C.REDLOCK_E_STATE, "the client was closed")
 	}
-	native := (*C.struct_redlock_lock_options)(C.calloc(1, C.sizeof_struct_redlock_lock_options))
-	defer C.free(unsafe.Pointer(native))
-	native.size = C.sizeof_struct_redlock_lock_options
-	C.redlock_client_lock_options(c.native, native)
 	c.last++
 	lock := &Lock{client: c, number: c.last, opts: options}
-	options.write(native, lock.number)
-	defer C.free(unsafe.Pointer(native.token))
-	if code := lock.make(names, native); code < 0 {
-		text := (*C.char)(C.calloc(1, textSize))
-		defer C.free(unsafe.Pointer(text))
-		C.redlock_client_last_error(c.native, text, textSize)
-		return nil, newError(code, C.GoString(text))
+	var code C.int
+	why := sentence(func(text *C.char) { code = lock.make(names, text) })
+	if code < 0 {
+		return nil, newError(code, why)
 	}
 	c.locks[lock.number] = lock
 	return lock, nil
 }
 
-func (l *Lock) make(names []string, options *C.struct_redlock_lock_options) C.int {
+func (l *Lock) make(names []string, why *C.char) C.int {
+	options := (*C.struct_redlock_lock_options)(C.calloc(1, C.sizeof_struct_redlock_lock_options))
+	defer C.free(unsafe.Pointer(options))
+	options.size = C.sizeof_struct_redlock_lock_options
+	C.redlock_client_lock_options(l.client.native, options)
+	for name, value := range l.opts.words() {
+		if code := C.rlgo_set_lock(options, C.CString(name), C.CString(value), why, textSize); code < 0 {
+			return code
+		}
+	}
+	if len(l.opts.Token) > 0 {
+		options.token, options.token_len = C.CBytes(l.opts.Token), C.size_t(len(l.opts.Token))
+		defer C.free(unsafe.Pointer(options.token))
+	}
+	C.rlgo_set_user(options, C.uintptr_t(l.number))
 	list := unsafe.Slice((*C.struct_redlock_name)(C.calloc(C.size_t(len(names)+1), C.sizeof_struct_redlock_name)), len(names)+1)
 	defer C.free(unsafe.Pointer(&list[0]))
 	for i, name := range names {
 		list[i].bytes, list[i].len = C.CBytes([]byte(name)), C.size_t(len(name))
 		defer C.free(list[i].bytes)
 	}
-	if len(names) == 1 {
-		return C.redlock_lock_new_bytes(l.client.native, list[0].bytes, list[0].len, options, &l.native)
-	}
-	return C.redlock_lock_new_many_bytes(l.client.native, &list[0], C.size_t(len(names)), options, &l.native)
+	return C.rlgo_make(l.client.native, &list[0], C.size_t(len(names)), options, why, textSize, &l.native)
 }
 
 // ---- events ----
@@ -172,7 +185,7 @@ func (l *Lock) drop(cause error, ended *Error) {
 
 // run starts an operation and waits for its result. When ctx ends, the operation is cancelled; its result is awaited
 // even so, as it may have succeeded meanwhile.
-func (l *Lock) run(ctx context.Context, start func() C.int) C.int {
+func (l *Lock) run(ctx context.Context, operation uint32, ms C.uint64_t) C.int {
 	result := make(chan C.int, 1)
 	l.client.mu.Lock()
 	if l.native == nil || l.result != nil {
@@ -180,7 +193,7 @@ func (l *Lock) run(ctx context.Context, start func() C.int) C.int {
 		return C.REDLOCK_E_STATE
 	}
 	l.result = result
-	code := start()
+	code := C.redlock_start(l.native, operation, ms)
 	if code < 0 {
 		l.result = nil
 	}
@@ -188,7 +201,6 @@ func (l *Lock) run(ctx context.Context, start func() C.int) C.int {
 	if code < 0 {
 		return code
 	}
-	l.client.drive()
 	code, ended := l.client.await(ctx, result)
 	if !ended {
 		_ = l.Cancel()
@@ -202,16 +214,13 @@ func (l *Lock) fail(ctx context.Context, code C.int) error {
 	if code >= 0 {
 		return nil
 	}
-	l.client.mu.Lock()
-	defer l.client.mu.Unlock()
+	defer l.client.enter()()
 	if l.native == nil {
 		return &Error{Code: Code(code), Text: l.ended.Text, cause: l.ended}
 	}
-	text := (*C.char)(C.calloc(1, textSize))
-	defer C.free(unsafe.Pointer(text))
-	err := newError(code, "")
-	if C.redlock_last_error(l.native, text, textSize) > 0 && C.GoString(text) != "success" {
-		err.Text = C.GoString(text)
+	err := newError(code, sentence(func(text *C.char) { C.redlock_last_error(l.native, text, textSize) }))
+	if err.Text == "success" {
+		err.Text = err.Code.Error()
 	}
 	err.Votes = l.votes()
 	if ctx != nil && ctx.Err() != nil && code == C.REDLOCK_E_CANCELLED {
@@ -244,18 +253,12 @@ func (l *Lock) acquire(ctx context.Context, wait time.Duration) (context.Context
 	if ctx.Err() != nil {
 		return nil, &Error{Code: Cancelled, Text: ctx.Err().Error(), cause: ctx.Err()}
 	}
-	code := l.run(ctx, func() C.int {
-		if code := C.redlock_lock_set_wait(l.native, milliseconds(wait)); code < 0 {
-			return code
-		}
-		return C.redlock_start_acquire(l.native)
-	})
+	code := l.run(ctx, C.REDLOCK_OP_ACQUIRE, milliseconds(wait))
 	if code < 0 {
 		return nil, l.fail(ctx, code)
 	}
 	held, lose := withLoss(ctx)
-	l.client.mu.Lock()
-	defer l.client.mu.Unlock()
+	defer l.client.enter()()
 	switch {
 	case l.native == nil: // closed meanwhile
 		lose(l.ended)
@@ -270,7 +273,7 @@ func (l *Lock) acquire(ctx context.Context, wait time.Duration) (context.Context
 // Unlock releases the lock; whatever it returns, the lock is not held afterwards. Lost or Gone: it had ended before.
 // It waits for a quorum of nodes, one node timeout at most.
 func (l *Lock) Unlock() error {
-	code := l.run(context.Background(), func() C.int { return C.redlock_start_release(l.native) })
+	code := l.run(context.Background(), C.REDLOCK_OP_RELEASE, 0)
 	l.client.mu.Lock()
 	switch {
 	case l.native == nil || C.redlock_remaining_ms(l.native) == 0:
@@ -284,22 +287,22 @@ func (l *Lock) Unlock() error {
 
 // Extend extends the lock; it never shortens it. 0: by its TTL.
 func (l *Lock) Extend(ctx context.Context, ttl time.Duration) error {
-	return l.fail(ctx, l.run(ctx, func() C.int { return C.redlock_start_extend(l.native, milliseconds(ttl)) }))
+	return l.fail(ctx, l.run(ctx, C.REDLOCK_OP_EXTEND, milliseconds(ttl)))
 }
 
 // Upgrade makes a shared lock exclusive. Busy: there are other holders, and it is shared as before.
 func (l *Lock) Upgrade(ctx context.Context) error {
-	return l.fail(ctx, l.run(ctx, func() C.int { return C.redlock_start_upgrade(l.native) }))
+	return l.fail(ctx, l.run(ctx, C.REDLOCK_OP_UPGRADE, 0))
 }
 
 // Downgrade makes it shared again, without a moment in which it is not held.
 func (l *Lock) Downgrade(ctx context.Context) error {
-	return l.fail(ctx, l.run(ctx, func() C.int { return C.redlock_start_downgrade(l.native) }))
+	return l.fail(ctx, l.run(ctx, C.REDLOCK_OP_DOWNGRADE, 0))
 }
 
 // Owned asks the nodes whether a quorum of them has the key with this lock's token.
 func (l *Lock) Owned(ctx context.Context) (bool, error) {
-	code := l.run(ctx, func() C.int { return C.redlock_start_query(l.native) })
+	code := l.run(ctx, C.REDLOCK_OP_QUERY, 0)
 	if code == C.REDLOCK_E_GONE {
 		return false, nil
 	}
@@ -332,15 +335,13 @@ func (l *Lock) Close() {
 
 // Remaining is how long the lock may be relied on, by the clock; 0: not held, or lost. Any goroutine.
 func (l *Lock) Remaining() time.Duration {
-	l.client.mu.Lock()
-	defer l.client.mu.Unlock()
+	defer l.client.enter()()
 	return time.Duration(C.redlock_remaining_ms(l.native)) * time.Millisecond
 }
 
 // Fence is the fencing token of the current or last acquisition; 0: none.
 func (l *Lock) Fence() uint64 {
-	l.client.mu.Lock()
-	defer l.client.mu.Unlock()
+	defer l.client.enter()()
 	return uint64(C.redlock_lock_fence(l.native))
 }
 
@@ -355,8 +356,7 @@ func (l *Lock) Obstacle() int {
 }
 
 func (l *Lock) unsigned(get func(*C.uint) C.int) int {
-	l.client.mu.Lock()
-	defer l.client.mu.Unlock()
+	defer l.client.enter()()
 	var number C.uint
 	if get(&number) < 0 {
 		return -1
@@ -366,8 +366,7 @@ func (l *Lock) unsigned(get func(*C.uint) C.int) int {
 
 // Token is the value of the key: of the current or last acquisition.
 func (l *Lock) Token() []byte {
-	l.client.mu.Lock()
-	defer l.client.mu.Unlock()
+	defer l.client.enter()()
 	var buffer [C.REDLOCK_MAX_TOKEN + 1]byte
 	var size C.size_t
 	if C.redlock_lock_token(l.native, unsafe.Pointer(&buffer[0]), C.size_t(len(buffer)), &size) < 0 {
@@ -378,8 +377,7 @@ func (l *Lock) Token() []byte {
 
 // Votes are the answers of the nodes in the last operation.
 func (l *Lock) Votes() []Vote {
-	l.client.mu.Lock()
-	defer l.client.mu.Unlock()
+	defer l.client.enter()()
 	return l.votes()
 }
 

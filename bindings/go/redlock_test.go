@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"runtime/debug"
 	"strconv"
 	"strings"
 	"sync"
@@ -105,7 +106,7 @@ func (c *cluster) anywhere(key string) bool {
 
 func (c *cluster) open() *Client {
 	c.t.Helper()
-	client, err := Open(Config{URLs: c.urls(), Options: map[string]string{"owner": "web-1"}})
+	client, err := Open(Config{URLs: c.urls(), Options: map[string]string{"owner": "web-1", "node-timeout": "1s"}})
 	if err != nil {
 		c.t.Fatal(err)
 	}
@@ -461,6 +462,7 @@ func TestErrorsOfOptions(t *testing.T) {
 		{URLs: []string{"redis://a", "redis://a"}}:                                        {Duplicate, "redis://a"},
 		{File: "/nonexistent/redlock.conf"}:                                               {BadConfig, "/nonexistent"},
 		{URLs: []string{"redis://a"}, Options: map[string]string{"node-timeout": "-200"}}: {Invalid, "node-timeout"},
+		{URLs: []string{"redis://a"}, Options: map[string]string{"prefix": "a\x00b"}}:     {Invalid, "range"},
 	} {
 		_, err := Open(*config)
 		var failed *Error
@@ -496,6 +498,15 @@ func TestOlderLibrary(t *testing.T) {
 	}
 }
 
+func residentKiB(t *testing.T) int {
+	debug.FreeOSMemory()
+	numbers, err := os.ReadFile("/proc/self/statm")
+	must(t, err)
+	pages, err := strconv.Atoi(strings.Fields(string(numbers))[1])
+	must(t, err)
+	return pages * os.Getpagesize() / 1024
+}
+
 // Nothing grows, and nothing is left: goroutines, descriptors, memory of locks. REDLOCK_SOAK rounds, else 500.
 func TestSoak(t *testing.T) {
 	rounds, _ := strconv.Atoi(os.Getenv("REDLOCK_SOAK"))
@@ -511,16 +522,24 @@ func TestSoak(t *testing.T) {
 	must(t, err)
 	must(t, client.Close())
 	goroutines, open := runtime.NumGoroutine(), descriptors()
-	client, err = Open(Config{URLs: c.urls()})
+	client, err = Open(Config{URLs: c.urls(), Options: map[string]string{"node-timeout": "20s"}})
 	must(t, err)
-	for i := 0; i < rounds; i++ {
-		lock := client.lock(t, Options{}, fmt.Sprint("job-", i%10))
+	const warm = 500
+	before := 0
+	for i := 0; i < warm+rounds; i++ {
+		if i == warm {
+			before = residentKiB(t)
+		}
+		lock := client.lock(t, Options{TTL: time.Minute}, fmt.Sprint("job-", i%10))
 		hold(t, lock)
 		must(t, lock.Unlock())
 		lock.Close()
 	}
 	if len(client.locks) != 0 {
 		t.Fatalf("%d locks are left", len(client.locks))
+	}
+	if growth := residentKiB(t) - before; growth > 16<<10 { // the collector's heap breathes
+		t.Fatalf("%d locks left %d KiB", rounds, growth)
 	}
 	must(t, client.Close())
 	for end := time.Now().Add(soon); runtime.NumGoroutine() > goroutines || descriptors() > open; {

@@ -18,7 +18,7 @@ void uv_ref(uv_handle_t *handle);
 void uv_unref(uv_handle_t *handle);
 void uv_close(uv_handle_t *handle, void (*closed)(uv_handle_t *handle));
 
-enum { FIELDS = 4, HEAD = 2, EXIT_DRAIN_MS = 1000 };
+enum { EXIT_DRAIN_MS = 1000 };
 
 static void drop(struct client *client)
 {
@@ -67,13 +67,12 @@ static void on_exit_hook(napi_async_cleanup_hook_handle hook, void *data)
 	close_client(data, EXIT_DRAIN_MS);
 }
 
-static void on_readable(uv_handle_t *poll, int status, int events)
+/* Calls the function of index.js that takes events. */
+static void take_turn(struct client *client)
 {
-	struct client *client = uv_handle_get_data(poll);
 	napi_env env = client->env;
 	napi_handle_scope scope;
 	napi_value turn, global, error;
-	(void)status, (void)events;
 	if (napi_open_handle_scope(env, &scope) != napi_ok)
 		return;
 	if (napi_get_reference_value(env, client->turn, &turn) == napi_ok &&
@@ -82,6 +81,24 @@ static void on_readable(uv_handle_t *poll, int status, int events)
 	    napi_get_and_clear_last_exception(env, &error) == napi_ok)
 		napi_fatal_exception(env, error);
 	napi_close_handle_scope(env, scope);
+}
+
+/* Receives and sends. True: index.js has something to do. An operation needs the answers of several nodes,
+ * each of which may wake the loop, and JavaScript for the last one alone. */
+static bool receive(struct client *client)
+{
+	client->count = redlock_turn(client->redlock, EVENTS, client->events);
+	client->received = true;
+	return client->count != 0 || client->drains;
+}
+
+static void on_readable(uv_handle_t *poll, int status, int events)
+{
+	struct client *client = uv_handle_get_data(poll);
+	(void)status, (void)events;
+	if (receive(client))
+		take_turn(client);
+	client->received = false;
 }
 
 static void finalize_client(napi_env env, void *data, void *hint)
@@ -121,6 +138,7 @@ static napi_value adopt(napi_env env, redlock_client *redlock, napi_value turn)
 	client->redlock = redlock;
 	client->env = env;
 	client->owners = 2;
+	client->events[0].size = sizeof client->events[0];
 	napi_create_external(env, client, finalize_client, NULL, &object);
 	napi_create_reference(env, turn, 1, &client->turn);
 	napi_async_init(env, object, string(env, "redlock"), &client->context);
@@ -128,28 +146,21 @@ static napi_value adopt(napi_env env, redlock_client *redlock, napi_value turn)
 	return object;
 }
 
-/* open(urls or null, cluster or null, file or null, [name, value, ...], turn) */
+/* open(configured, cluster or null, file or null, [name, value, ...], turn) */
 CALL(open)
 {
 	ARGUMENTS(5);
 	char why[TEXT] = "";
-	const char *urls[REDLOCK_MAX_NODES + 1];
 	struct redlock_options options;
 	redlock_client *redlock = NULL;
 	int error = 0;
 	redlock_options_init(&options);
 	options.error_text = why;
 	options.error_text_size = sizeof why;
-	bool listed = false;
-	napi_is_array(env, args[0], &listed);
-	if (!listed)
+	bool is_configured = false;
+	napi_get_value_bool(env, args[0], &is_configured);
+	if (is_configured)
 		error = redlock_options_load(&options, bytes(env, args[1], NULL), bytes(env, args[2], NULL));
-	for (uint32_t i = 0; listed && i < length(env, args[0]) && i <= REDLOCK_MAX_NODES; i++) {
-		urls[i] = bytes(env, element(env, args[0], i), NULL);
-		options.url_count = i + 1;
-	}
-	if (listed)
-		options.urls = urls;
 	for (uint32_t i = 0; error == 0 && i < length(env, args[3]); i += 2)
 		error = redlock_options_set(&options, bytes(env, element(env, args[3], i), NULL),
 		                            bytes(env, element(env, args[3], i + 1), NULL));
@@ -159,35 +170,32 @@ CALL(open)
 	return error < 0 ? fail(env, error, why) : adopt(env, redlock, args[4]);
 }
 
-/* turn(client, Float64Array): receives and sends. Writes how many events there are, whether another turn is
- * due, and each event: number of the handle, kind, operation, result. */
+/* turn(client, Float64Array): receives and sends. Writes each event, number of the handle, kind, operation
+ * and result, and returns how many there are. */
 CALL(turn)
 {
 	ARGUMENTS(2);
 	struct client *client = external(env, args[0]);
-	struct redlock_event event = {.size = sizeof event};
-	size_t room = 0, count = 0;
 	void *data = NULL;
-	napi_get_typedarray_info(env, args[1], NULL, &room, &data, NULL, NULL);
-	double *to = data;
-	to[0] = to[1] = 0;
+	napi_get_typedarray_info(env, args[1], NULL, NULL, &data, NULL, NULL);
 	if (client->redlock == NULL)
-		return NULL;
-	int error = redlock_process(client->redlock);
-	if (error < 0)
-		return fail(env, error, "");
-	for (; HEAD + (count + 1) * FIELDS <= room && redlock_next(client->redlock, &event) == 1; count++) {
-		double *at = to + HEAD + count * FIELDS;
-		at[0] = (double)(uintptr_t)event.user;
-		at[1] = event.kind;
-		at[2] = event.operation;
-		at[3] = event.result;
-		if (event.kind == REDLOCK_EVENT_DONE)
+		return number(env, 0);
+	if (!client->received)
+		receive(client);
+	client->received = false;
+	if (client->count < 0)
+		return fail(env, client->count, "");
+	double *to = data;
+	for (const struct redlock_event *event = client->events; event < client->events + client->count;
+	     event++) {
+		*to++ = (double)(uintptr_t)event->user;
+		*to++ = event->kind;
+		*to++ = event->operation;
+		*to++ = event->result;
+		if (event->kind == REDLOCK_EVENT_DONE)
 			operation_ends(client);
 	}
-	to[0] = (double)count;
-	to[1] = redlock_timeout_ns(client->redlock) == 0;
-	return NULL;
+	return number(env, client->count);
 }
 
 /* keep(client, yes): the process stays alive for this client, or not any more. */
@@ -202,12 +210,14 @@ CALL(keep)
 	return NULL;
 }
 
-/* owed(client): how many releases have no answer yet. */
+/* owed(client): how many releases have no answer yet. Until there are none, a turn follows each answer. */
 CALL(owed)
 {
 	ARGUMENTS(1);
 	struct client *client = external(env, args[0]);
-	return number(env, client->redlock == NULL ? 0 : redlock_drain(client->redlock, 0));
+	int owed = client->redlock == NULL ? 0 : redlock_drain(client->redlock, 0);
+	client->drains = owed > 0;
+	return number(env, owed);
 }
 
 /* releaseAll(client): frees all handles, which releases what they hold. */

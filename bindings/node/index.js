@@ -12,7 +12,7 @@ const OURS = new Set(['urls', 'cluster', 'file']);
 // Settings of npm redlock 5, and its defaults. redlock waits in a queue: only how long is taken from them.
 const SETTINGS = { retryCount: 10, retryDelay: 200, retryJitter: undefined, driftFactor: undefined,
 	automaticExtensionThreshold: undefined };
-const EVENTS = 64, HEAD = 2, FIELDS = 4;
+const EVENTS = 64, FIELDS = 4; // as native.h has them
 const EXIT_MS = 1000; // how long the end of the process waits for releases
 const open = new Set();
 
@@ -20,7 +20,7 @@ class Client extends EventEmitter {
 	#link;
 	#last = 0;
 	#locks = new Map(); // those that are held, or wait for an event
-	#events = new Float64Array(HEAD + EVENTS * FIELDS);
+	#events = new Float64Array(EVENTS * FIELDS);
 	#planned = false;
 	#turned = [];
 	#settings = { ...SETTINGS };
@@ -34,10 +34,10 @@ class Client extends EventEmitter {
 			ours.add(name);
 			this.#settings[name] = options[name] ?? SETTINGS[name];
 		}
-		const list = urls === undefined ? null : (typeof urls === 'string' ? [urls] : Array.from(urls)).map(text);
+		const url = urls === undefined ? undefined : typeof urls === 'string' ? urls : Array.from(urls).join(',');
 		const from = [options.cluster, options.file].map((name) => (name === undefined ? null : text(name)));
 		try {
-			this.#link = native.open(list, ...from, words(options, ours), () => this.#turn());
+			this.#link = native.open(url === undefined, ...from, words({ url, ...options }, ours), () => this.#turn());
 		} catch (error) {
 			throw errorOf(error.code, error.message);
 		}
@@ -160,10 +160,10 @@ class Client extends EventEmitter {
 	#turn() {
 		const events = this.#events;
 		this.#planned = false;
-		native.turn(this.#link, events);
-		if (events[1])
+		const count = native.turn(this.#link, events);
+		if (count === EVENTS)
 			this._soon();
-		for (let i = 0, at = HEAD; i < events[0]; i++, at += FIELDS)
+		for (let at = 0; at < count * FIELDS; at += FIELDS)
 			if (!this.#locks.get(events[at])?._hear(events[at + 1], events[at + 2], events[at + 3]))
 				this.#locks.delete(events[at]);
 		for (const wake of this.#turned.splice(0))

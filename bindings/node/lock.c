@@ -83,22 +83,15 @@ CALL(lock)
 	return object;
 }
 
-/* start(lock, operation, ms): a negative error, or 0, and an event follows. */
+/* start(lock, operation, ms): a negative error, or 0, and an event follows. ms: how long an acquire waits, or
+ * the TTL of an extend. */
 CALL(start)
 {
-	static int (*const calls[])(redlock_lock *) = {
-	    [REDLOCK_OP_ACQUIRE] = redlock_start_acquire, [REDLOCK_OP_RELEASE] = redlock_start_release,
-	    [REDLOCK_OP_QUERY] = redlock_start_query,     [REDLOCK_OP_PROBE] = redlock_start_probe,
-	    [REDLOCK_OP_UPGRADE] = redlock_start_upgrade, [REDLOCK_OP_DOWNGRADE] = redlock_start_downgrade};
 	ARGUMENTS(3);
 	struct handle *handle = external(env, args[0]);
 	uint32_t operation = 0;
-	int result = REDLOCK_E_INVAL;
 	napi_get_value_uint32(env, args[1], &operation);
-	if (operation == REDLOCK_OP_EXTEND)
-		result = redlock_start_extend(handle->lock, duration(env, args[2]));
-	else if (operation < sizeof calls / sizeof *calls && calls[operation] != NULL)
-		result = calls[operation](handle->lock);
+	int result = redlock_start(handle->lock, (enum redlock_operation)operation, duration(env, args[2]));
 	if (result == 0)
 		operation_begins(handle->client);
 	return number(env, result);
@@ -114,12 +107,11 @@ static int index_of(const redlock_lock *lock, int (*get)(const redlock_lock *, u
 #define NUMBER(name, value)                                                                                  \
 	CALL(name)                                                                                               \
 	{                                                                                                        \
-		ARGUMENTS(2);                                                                                        \
+		ARGUMENTS(1);                                                                                        \
 		redlock_lock *lock = ((struct handle *)external(env, args[0]))->lock;                                \
 		return number(env, (double)(value));                                                                 \
 	}
 NUMBER(cancel, redlock_cancel(lock))
-NUMBER(setWait, redlock_lock_set_wait(lock, duration(env, args[1])))
 NUMBER(remaining, redlock_remaining_ms(lock))
 NUMBER(fence, redlock_lock_fence(lock))
 NUMBER(slot, index_of(lock, redlock_lock_slot))

@@ -5,7 +5,14 @@ const native = require('./load.js');
 const { LockLost, LockStateError, errorOf } = require('./errors.js');
 const { bytes, words } = require('./options.js');
 
-const constant = (name) => native.constant(Buffer.from(`${name}\0`));
+/** None of them is 0, which is the answer of a library that does not know the name. */
+function constant(name) {
+	const value = native.constant(Buffer.from(`${name}\0`));
+	if (value === 0)
+		throw new Error(`the module was compiled for a newer build of libredlock than the one that is loaded, which does not know ${name}: `
+			+ 'install that build, or build the module again (node build.js)');
+	return value;
+}
 const [DONE, LOST] = ['EVENT_DONE', 'EVENT_LOST'].map(constant);
 const [ACQUIRE, EXTEND, RELEASE, QUERY, UPGRADE, DOWNGRADE] = ['OP_ACQUIRE', 'OP_EXTEND', 'OP_RELEASE', 'OP_QUERY', 'OP_UPGRADE',
 	'OP_DOWNGRADE'].map(constant);
@@ -41,17 +48,17 @@ class Lock {
 
 	async acquire({ wait = this.#wait, signal = this.#cancel } = {}) {
 		signal?.throwIfAborted();
-		if (!this.#client.closed)
-			this.#expect(native.setWait(this.#handle, wait));
 		const cancel = () => this.cancel();
 		signal?.addEventListener('abort', cancel);
-		const code = await this.#run(ACQUIRE).finally(() => signal?.removeEventListener('abort', cancel));
-		if (signal?.aborted) {
-			if (code === 0)
+		try {
+			const code = await this.#run(ACQUIRE, wait);
+			if (code === 0 && signal?.aborted)
 				await this.#run(RELEASE);
-			throw signal.reason;
+			signal?.throwIfAborted();
+			this.#expect(code);
+		} finally {
+			signal?.removeEventListener('abort', cancel);
 		}
-		this.#expect(code);
 		return this;
 	}
 
@@ -161,12 +168,13 @@ class Lock {
 		}
 	}
 
-	async #run(operation, argument) {
+	/** Not async: one promise for each operation is enough. */
+	#run(operation, argument) {
 		if (this.#client.closed)
 			throw new LockStateError('the client was closed');
 		const code = native.start(this.#handle, operation, argument);
 		if (code < 0)
-			return code;
+			return Promise.resolve(code);
 		this.#client._expect(this.#id, this);
 		return new Promise((done) => {
 			this.#done = done;
@@ -187,6 +195,8 @@ class Lock {
 	}
 
 	#number(found) {
+		if (this.#client.closed)
+			throw new LockStateError('the client was closed');
 		this.#expect(found);
 		return found;
 	}

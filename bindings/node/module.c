@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* The module: its calls by name, their arguments and results, and whether the loaded library fits. */
+/* The module: its calls by name, their arguments and results. */
 #include "native.h"
+
+#include <redlock/loaded.h>
 
 void *external(napi_env env, napi_value value)
 {
@@ -84,25 +86,6 @@ CALL(constant)
 	return number(env, (double)(int64_t)redlock_constant(bytes(env, args[0], NULL)));
 }
 
-/* Whether the loaded library is that of the header, or a newer one that still fits. */
-static bool fits(char *why, size_t size)
-{
-	const char *loaded = redlock_version(), *built = REDLOCK_VERSION;
-	size_t minor = (size_t)(strrchr(built, '.') - built) + 1;
-	bool is_older = redlock_constant("sizeof redlock_options") < sizeof(struct redlock_options) ||
-	                redlock_constant("sizeof redlock_lock_options") < sizeof(struct redlock_lock_options) ||
-	                redlock_constant("sizeof redlock_event") < sizeof(struct redlock_event) ||
-	                redlock_constant("sizeof redlock_vote") < sizeof(struct redlock_vote);
-	if (!is_older && strncmp(loaded, built, minor) == 0)
-		return true;
-	snprintf(
-	    why, size,
-	    "the module was compiled for redlock %s, but %slibredlock %s is loaded: install that version, or "
-	    "build the module again (node build.js)",
-	    built, is_older ? "an older build of " : "", loaded);
-	return false;
-}
-
 NAPI_MODULE_INIT()
 {
 	static const struct {
@@ -113,8 +96,9 @@ NAPI_MODULE_INIT()
 	    CALLS(ENTRY)
 #undef ENTRY
 	};
-	char why[TEXT];
-	if (!fits(why, sizeof why)) {
+	char why[TEXT] = "the module was ";
+	size_t known = strlen(why);
+	if (redlock_check_loaded(why + known, sizeof why - known) < 0) {
 		napi_throw_error(env, NULL, why);
 		return NULL;
 	}

@@ -19,7 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TEXT = 1024 }; /* bytes of a sentence */
+enum { TEXT = 1024 /* bytes of a sentence */, EVENTS = 64 /* in one turn: as index.js has it */ };
 
 typedef struct uv_handle_s uv_handle_t;
 
@@ -31,6 +31,10 @@ struct client {
 	napi_async_cleanup_hook_handle hook;
 	uv_handle_t *poll;
 	struct handle *handles;
+	struct redlock_event events[EVENTS];
+	int count;        /* of them; negative: an error */
+	bool received;    /* index.js is called for them: nothing else is received first */
+	bool drains;      /* index.js waits until no release is owed */
 	unsigned pending; /* operations without an event, and using(): only they keep the process alive */
 	unsigned owners;  /* the object in JavaScript, and the loop */
 };
@@ -70,7 +74,6 @@ napi_value fail(napi_env env, int error, const char *why);
 	X(lock)                                                                                                  \
 	X(start)                                                                                                 \
 	X(cancel)                                                                                                \
-	X(setWait)                                                                                               \
 	X(remaining)                                                                                             \
 	X(fence)                                                                                                 \
 	X(slot)                                                                                                  \

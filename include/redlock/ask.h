@@ -68,6 +68,15 @@ struct redlock_question {
  * Any thread. Errors: INVAL, NOMEM, SYSTEM, FORKED. */
 REDLOCK_API REDLOCK_MUST_CHECK int redlock_asker_open(redlock_client *client, redlock_asker **ret_asker);
 
+/* As redlock_asker_open(), for servers of node `node`, a Redis Cluster: `servers` has the HOST:PORT of each,
+ * as CLUSTER NODES tells it, at most REDLOCK_MAX_NODES of them. The `node` of a question is then the index of
+ * one. Of a cluster, an asker of redlock_asker_open() asks a server to which the client has a connection.
+ * Errors: the same; INVAL if the node is no cluster, or a server has no port. One without a HOST is at the
+ * host of the server that the client is connected to. */
+REDLOCK_API REDLOCK_MUST_CHECK int redlock_asker_open_servers(redlock_client *client, unsigned node,
+                                                              const char *const *servers, size_t count,
+                                                              redlock_asker **ret_asker);
+
 /*
  * Sends all questions at once, those of one node in their order, and waits for all answers, `timeout_ms` at
  * most. Returns the number of questions without an answer. The words of a question may be texts of earlier
@@ -83,6 +92,11 @@ REDLOCK_API REDLOCK_MUST_CHECK int redlock_asker_open(redlock_client *client, re
  */
 REDLOCK_API REDLOCK_MUST_CHECK int redlock_ask(redlock_asker *asker, struct redlock_question *questions,
                                                size_t count, uint64_t timeout_ms);
+
+/* Returns as a vote what became of a question: NO for a key of another type, the vote that an operation makes
+ * of any other error (NOPERM, AUTH, LOADING, ...), `missing` without a reply, and else YES. Asks no node; any
+ * thread. */
+REDLOCK_API enum redlock_vote_code redlock_question_vote(const struct redlock_question *question);
 
 /* Closes the connections, without waiting, and frees all replies. */
 REDLOCK_API void redlock_asker_close(redlock_asker *asker);

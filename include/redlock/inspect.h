@@ -69,8 +69,9 @@ REDLOCK_API REDLOCK_MUST_CHECK int redlock_query(redlock_lock *lock);
  */
 REDLOCK_API REDLOCK_MUST_CHECK int redlock_probe(redlock_lock *lock);
 
-/* The vote of node `index` in the last operation of this handle, background renewals included. PENDING if the
- * result did not need it; the vote is filled in when it arrives. Any thread. Errors: INVAL, STATE, FORKED. */
+/* The vote of node `index` in the last operation of this handle, background renewals included; but if the
+ * last operation that the program called has failed, in that one, until the next call. PENDING if the result
+ * did not need it; the vote is filled in when it arrives. Any thread. Errors: INVAL, STATE, FORKED. */
 REDLOCK_API REDLOCK_MUST_CHECK int redlock_lock_vote(const redlock_lock *lock, unsigned index,
                                                      struct redlock_vote *ret_vote);
 
@@ -94,17 +95,31 @@ REDLOCK_API REDLOCK_MUST_CHECK int redlock_lock_finding(const redlock_lock *lock
                                                         struct redlock_finding *ret_finding);
 
 /*
- * Writes one sentence that says why the last call on this handle failed, for a log or a person:
+ * Writes one sentence that says why the last operation of this handle failed, for a log or a person. That is
+ * the last acquire, extend, upgrade, downgrade, release, query, probe or refused redlock_lock_set_wait();
+ * calls that only read, redlock_cancel() and a redlock_lock_set_wait() that succeeds leave the sentence as it
+ * is. A loss, or danger, that was noticed since has a sentence, too.
  *
  *     busy: held by web-1:1234 on 3 of 5 nodes       (those that were read: there may be more)
  *     busy: held by web-1:1234, as node 2 reported last                       (after a wait)
  *     no quorum: 2 of 5 nodes voted yes, 3 are needed; node 1 redis://10.0.0.1:6379: not reachable:
  *     Connection refused; nodes 2, 4: no answer in time            (all in one line)
+ *     busy: shared by web-1:1234 and 2 more on 3 of 5 nodes
+ *     busy: none of the 3 slots is free on 3 of 5 nodes            (holders are not asked for)
+ *     busy: somebody else holds alice; 3 of 5 nodes voted no       (of several names; after a wait with its
+ *                                                                   holder)
+ *     busy: 3 of 5 nodes voted yes, but less than min_validity_ms (900 ms) of the validity was left
+ *     busy: others share the lock, on 2 of 3 nodes                            (after an upgrade)
+ *     the lock was lost: its validity has ended; the last renewal: 1 of 3 nodes voted yes, 2 are needed;
+ *     nodes 2, 3: no answer in time                                (in one line; also before the call that
+ *                                                                   returns LOST)
+ *     the validity ends soon; the last renewal: ...                (after DANGER)
+ *     the lock handle is not in a state that allows this call: the lock is not held
  *
- * "success" if the call did not fail. A holder is named by its owner label; tokens and values are never
+ * "success" if nothing of this has failed. A holder is named by its owner label; tokens and values are never
  * shown, since a client that knows them can release the lock. Bytes other than printable ASCII are written as
- * \xNN. The sentence is made of the votes and findings as they are now: later answers and renewals change
- * it. In an event loop a call ends with its event. The sentence is for people and may change; programs use
+ * \xNN. The sentence is made of the votes and findings as they are now: later answers change it. In an event
+ * loop a call ends with its event. The sentence is for people and may change; programs use
  * the error code.
  *
  * Writes at most `size` bytes with the NUL, and returns the length of the whole sentence, as snprintf(3)

@@ -86,6 +86,38 @@ REDLOCK_API REDLOCK_MUST_CHECK int redlock_lock_obstacle(const redlock_lock *loc
 REDLOCK_API REDLOCK_MUST_CHECK int redlock_lock_slot(const redlock_lock *lock, unsigned *ret_slot);
 
 /*
+ * Sticky locks (`sticky_ms`): a lock that is released may stay with the client for so long after its grant.
+ * Then the release and the next acquire of the name, by any handle of this client with the same TTL and
+ * renew_ms, send nothing and return 0. For the nodes the lock is held meanwhile, with the same token and the
+ * same deadline.
+ *
+ * The nodes get it back as soon as a waiter of another client asks for it; after 200 ms without use, an
+ * eighth of the TTL at most; and when this client can no longer be asked. After a waiter has asked for it,
+ * the client does not keep that name for 30 s. An acquire of a kept lock leaves at least five eighths of the
+ * TTL, or min_validity_ms.
+ *
+ * Needs a running keeper or the caller's event loop: otherwise nothing is kept. Locks with `token`, `fence`,
+ * `slots`, `compat`, REDLOCK_SHARED or several names ignore the option, and a lock whose token
+ * redlock_lock_token() has returned is not kept.
+ *
+ * The price: while a lock is kept, an acquire with wait_ms 0 elsewhere is BUSY although redlock_release()
+ * returned 0. And a process that is killed while it keeps a lock blocks other clients until the TTL ends: use
+ * a short TTL.
+ *
+ * Clients that can only poll practically never get a name that a client with this option reuses without a
+ * pause: wait_ms 0, `compat`, users without scripts, the SET NX of other languages. Use the option for names
+ * whose clients all use this library and wait.
+ *
+ * After `redlock break`, or a DEL or FLUSHALL of the keys, the keeping client may begin new sections beside
+ * another holder until its validity ends or a renewal finds out. A held lock has the same window, but for one
+ * section.
+ *
+ * A client without a keeper hears waiters only while its event loop is driven: one that stops doing so with a
+ * kept lock makes them wait for the TTL. Freeing a handle gives its kept lock back, and redlock_drain() gives
+ * back all of them: call it before a process ends without redlock_close().
+ */
+
+/*
  * Shared locks (`mode` REDLOCK_SHARED): any number of handles holds the lock at once, or one handle holds it
  * exclusively. Each holder has its own handle, token, TTL, renewal and loss. On each node the key is a sorted
  * set of the tokens of all holders. So the SET NX of any other client is refused, and a string under this key
@@ -111,10 +143,11 @@ REDLOCK_API REDLOCK_MUST_CHECK int redlock_lock_slot(const redlock_lock *lock, u
 /*
  * Turns a shared lock that the handle holds into an exclusive one, if no other holder exists, and returns 0.
  * Otherwise it returns BUSY at once, and the lock is held and shared as before. The same applies to NOQUORUM.
- * If two holders try at the same time, one may succeed or both may be BUSY; neither waits for the other. The
- * call also extends the lock, with the caps and errors of an extend: LIMIT, LOST, STATE (not held; not
- * shared; or with the caller's own token), CANCELLED and INTERRUPTED (not confirmed: the lock counts as
- * shared), SYSTEM, FORKED.
+ * If two holders try at the same time, one may succeed or both may be BUSY; neither waits for the other. LOST
+ * means that the validity has ended, or that a quorum of nodes no longer has the handle's token. The call
+ * also extends the lock, with the caps and errors of an extend: LIMIT, LOST, STATE (not held; not shared; or
+ * with the caller's own token), CANCELLED and INTERRUPTED (not confirmed: the lock counts as shared), SYSTEM,
+ * FORKED.
  */
 REDLOCK_API REDLOCK_MUST_CHECK int redlock_upgrade(redlock_lock *lock);
 

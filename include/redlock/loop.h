@@ -54,6 +54,11 @@ REDLOCK_API REDLOCK_MUST_CHECK int redlock_start_release(redlock_lock *lock);
 REDLOCK_API REDLOCK_MUST_CHECK int redlock_start_query(redlock_lock *lock);
 REDLOCK_API REDLOCK_MUST_CHECK int redlock_start_probe(redlock_lock *lock);
 
+/* As those, by the number of the operation. `ms`: how long an acquire waits, or the TTL of an extend; other
+ * operations ignore it. Errors at once: also INVAL, for an unknown number. */
+REDLOCK_API REDLOCK_MUST_CHECK int redlock_start(redlock_lock *lock, enum redlock_operation operation,
+                                                 uint64_t ms);
+
 /* A descriptor that is readable when redlock_process() has work to do; it includes the timers. Never read
  * or close it. It stays the same for the life of the client: take it out of the loop before redlock_close(),
  * which closes it. While another thread is in a blocking call or a keeper runs, that thread does the work:
@@ -75,9 +80,20 @@ REDLOCK_API REDLOCK_MUST_CHECK int redlock_process(redlock_client *client);
  * Errors: INVAL (`size` is not set; the event stays), FORKED. */
 REDLOCK_API REDLOCK_MUST_CHECK int redlock_next(redlock_client *client, struct redlock_event *ret_event);
 
+/*
+ * One turn of an event loop in one call, for languages in which a call of C is expensive: redlock_process(),
+ * then redlock_next() until there is no event, or `most` of them are written. `ret_events` is an array, whose
+ * elements all have the `size` that the caller has set in the first one. Returns the number of events; if it
+ * is `most`, there may be more. redlock_notice_fd() does not become readable for events that this call
+ * returns. Never blocks. Errors: INVAL, FORKED, SYSTEM.
+ */
+REDLOCK_API REDLOCK_MUST_CHECK int redlock_turn(redlock_client *client, unsigned most,
+                                                struct redlock_event *ret_events);
+
 /* A descriptor that is readable while redlock_next() has an event: for programs that use the blocking calls
- * and a keeper, and poll for DANGER and LOST. Never read or close it; redlock_close() closes it. Errors:
- * SYSTEM, FORKED. */
+ * and a keeper, and poll for DANGER and LOST; and for event loops in which another thread, or a garbage
+ * collector, calls redlock_cancel() or redlock_lock_free(). Never read or close it; redlock_close() closes
+ * it. Errors: SYSTEM, FORKED. */
 REDLOCK_API REDLOCK_MUST_CHECK int redlock_notice_fd(redlock_client *client);
 
 #ifdef __cplusplus

@@ -30,6 +30,7 @@ struct redlock_node_status {
 	                       refused this form */
 	unsigned owed;      /* releases that are not answered, or wait for a connection */
 	unsigned lingering; /* keys whose release is not certain: they may stay until their TTL */
+	unsigned replicas;  /* ?replicas= of its URL: so many must acknowledge what a vote relies on */
 };
 
 /* Writes what the client knows about node `index` (0 to N-1, in the order of the URLs). Errors: INVAL,

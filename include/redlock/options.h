@@ -15,6 +15,7 @@ extern "C" {
 /* ---- Limits ---- */
 
 #define REDLOCK_MAX_NODES 31
+#define REDLOCK_MAX_SETS 16    /* node sets of one client: sets.h */
 #define REDLOCK_MAX_NAME 65536 /* bytes of a resource name, prefix included; some endings are reserved */
 #define REDLOCK_MAX_TOKEN 512  /* bytes of a token, owner label or caller's value included */
 #define REDLOCK_MAX_OWNER 128  /* bytes of an owner label */
@@ -49,10 +50,12 @@ REDLOCK_API REDLOCK_MUST_CHECK int redlock_constant_find(const char *name, uint6
  */
 enum redlock_guard { REDLOCK_GUARD_OFF = 0, REDLOCK_GUARD_AUTO = 1, REDLOCK_GUARD_REQUIRE = 2 };
 
+struct redlock_node_set;
+
 struct redlock_options {
 	size_t size;
-	const char *const *urls;  /* redis:// valkey:// rediss:// valkeys:// (both TLS) unix:// redis+sentinel://,
-	                             see the manual */
+	const char *const *urls;  /* redis:// valkey:// rediss:// valkeys:// (both TLS) unix:// redis+sentinel://
+	                             redis+cluster://, see the manual */
 	size_t url_count;         /* 1 to REDLOCK_MAX_NODES; use an odd number */
 	const char *user;         /* for nodes whose URL names none; NULL: the default user */
 	const char *password;     /* for nodes whose URL has none; NULL: none */
@@ -103,6 +106,9 @@ struct redlock_options {
 	size_t warning_text_size;
 	int stop_fd; /* when it becomes readable, no file that is a pipe is waited for any longer; -1: none */
 	struct redlock_option_store *store; /* the library's: the texts that these options own; NULL */
+	/* Node sets over which names are spread, instead of `urls` and `quorum`: see sets.h. NULL: one set. */
+	const struct redlock_node_set *sets;
+	size_t set_count; /* 1 to REDLOCK_MAX_SETS; 0 */
 };
 
 /* Fill in the defaults. The first of the two is for other languages: it writes the first `size` bytes of the
@@ -159,6 +165,10 @@ struct redlock_lock_options {
 	                   each slot: redlock_lock_slot() in kinds.h; 0: one holder, and no slots */
 	int mode;       /* REDLOCK_SHARED: any number of handles holds it at once, see kinds.h; EXCLUSIVE */
 	uint32_t slot;  /* with `slots` and `token`: the slot that extend and query ask for the token; 0 */
+	uint64_t
+	    sticky_ms; /* for so long after a grant, a lock that is released may stay with the client, so that the
+	                  next acquire of its name by any handle of this client asks no node; see "Sticky locks"
+	                  in kinds.h. Ignored for locks that are not plain and exclusive; 0: never */
 };
 
 enum { REDLOCK_EXCLUSIVE = 0, REDLOCK_SHARED = 1 };

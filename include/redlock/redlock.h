@@ -30,10 +30,12 @@
  *     loop.h      locks inside an event loop, notices of danger and loss
  *     inspect.h   what is known of a lock: votes, keys, the holder and the queue, times in force
  *     nodes.h     status and credentials of nodes
+ *     sets.h      several node sets, over which names are spread
  *     stats.h     counters and histograms, for metrics
  *
- * Two more are not included, since no lock needs them: url.h takes the URLs of nodes apart, and ask.h sends
+ * Three more are not included, since no lock needs them: url.h takes the URLs of nodes apart, and ask.h sends
  * commands to the servers. They stay public because the redlock command is written on the public API alone.
+ * loaded.h is for bindings: it compares the loaded library with these headers.
  *
  * The rules for errors, threads, signals and fork are at the end of this header.
  */
@@ -95,6 +97,7 @@ REDLOCK_API void redlock_close(redlock_client *client);
 /*
  * Waits until no release is owed to any node, at most `timeout_ms`. A release is owed if a SET was sent
  * and its key may still exist: after a failed attempt, for a freed handle, or after a broken connection.
+ * First gives back the sticky locks that the client keeps after their release (kinds.h).
  * `timeout_ms` 0: does not wait. Returns the number of releases that are still owed, 0 when all are
  * settled, or a negative error (INTERRUPTED, FORKED, SYSTEM). Keys of owed releases may stay until their TTL.
  */
@@ -241,11 +244,13 @@ REDLOCK_API int redlock_keeper_stop(redlock_client *client);
  *
  * Signals. A blocking call continues after a signal handler has run in its thread. If the client was opened
  * with `interruptible`, as it should be under an interpreter that runs its own handlers later (Python), a
- * signal ends redlock_acquire(), _extend(), _query() and _drain() with REDLOCK_E_INTERRUPTED while they wait,
- * as redlock_cancel() would. This also applies to handlers with SA_RESTART, and when a stopped process
- * continues. redlock_release() continues, for a node timeout at most. A handler that runs before the thread
- * waits, or in another thread, ends nothing: a program that must not miss a signal uses the calls of loop.h
- * and ppoll(2).
+ * signal ends redlock_acquire(), _extend(), _upgrade(), _downgrade(), _query(), _probe() and _drain() with
+ * REDLOCK_E_INTERRUPTED while they wait, as redlock_cancel() would. This also applies to handlers with
+ * SA_RESTART, and when a stopped process continues. redlock_release() continues, for a node timeout at most.
+ * From its first instruction to its last, such a call blocks all signals but faults, and lets them in while
+ * it waits: one that comes in between ends the next wait. A handler that runs before the call, or in another
+ * thread, ends nothing: a program that must not miss a signal blocks it before it looks, and uses the calls
+ * of loop.h and ppoll(2).
  *
  * Fork. After fork(2) the child sends nothing: every call on a client or handle that returns an error fails
  * with REDLOCK_E_FORKED, and the others return what they return for NULL, but for redlock_lock_user(). The
@@ -262,6 +267,7 @@ REDLOCK_API int redlock_keeper_stop(redlock_client *client);
 #include "kinds.h"
 #include "loop.h"
 #include "nodes.h"
+#include "sets.h"
 #include "stats.h"
 #include "tokens.h"
 

@@ -93,11 +93,15 @@ REDLOCK_API const char *redlock_error_name(int error);
 	X(FOREIGN, 26, FATAL, "not a node of this node set as we know it")                                       \
 	X(UNGUARDED, 27, FATAL, "in no guarded node set")                                                        \
 	X(LONG_TTL, 28, FATAL, "the TTL is longer than the node set permits")                                    \
-	X(UNCOUNTED, 29, MISSING, "no fencing numbers at present")                                               \
+	X(UNCOUNTED, 29, MISSING,                                                                                \
+	  "no fencing numbers: wait for other nodes, or, if most lost their data, redlock init --new-epoch")     \
 	X(CLOCK, 30, MISSING, "clock went wrong: no vote until what was held there has expired")                 \
 	X(SLOTS, 31, FATAL, "another number of slots for this name")                                             \
 	X(SERVICE, 32, FATAL, "another kind of service")                                                         \
-	X(UNCHECKED, 33, FATAL, "in a guarded node set, whose record this kind of lock does not check")
+	X(UNCHECKED, 33, FATAL, "in a guarded node set, whose record this kind of lock does not check")          \
+	X(MASTER, 34, MISSING, "not found through its Sentinels")                                                \
+	X(SHARD, 35, MISSING, "no server of the cluster has the name's slot at present")                         \
+	X(UNREPLICATED, 36, MISSING, "too few replicas have acknowledged it in time")
 
 enum redlock_vote_code {
 #define REDLOCK_VOTE_ENUM(name, value, kind, text) REDLOCK_VOTE_##name = (value),

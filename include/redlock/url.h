@@ -15,12 +15,12 @@ extern "C" {
 /* The parts of a node's URL, without its secrets. */
 struct redlock_url {
 	size_t size;        /* the caller's: sizeof(struct redlock_url) */
-	const char *scheme; /* "redis", "rediss", "unix", "redis+sentinel" or "rediss+sentinel": valkey means
-	                       redis. A constant, never freed */
+	const char *scheme; /* "redis", "rediss" or "unix", or the first two with "+sentinel" or "+cluster":
+	                       valkey means redis. A constant, never freed */
 	int tls;            /* 1: rediss, as above */
-	char host[256];     /* name or address, IPv6 without brackets; "" of a Unix socket; of +sentinel the
-	                       Sentinels,	 each with its port, and commas between them */
-	unsigned port;      /* 0 of a Unix socket, and of +sentinel */
+	char host[256];     /* name or address, IPv6 without brackets; "" of a Unix socket; of +sentinel and
+	                       +cluster the Sentinels or servers, each with its port, and commas between them */
+	unsigned port;      /* 0 of a Unix socket, of +sentinel, and of +cluster */
 	char path[256];     /* of a Unix socket, else "". Decoded; a longer path is cut, and cannot be used */
 	unsigned database;
 	int has_user;

@@ -10,10 +10,10 @@ function guard.admits(record, pass)
   return pass == current or pass == redis.call("hget", record, "prev")
 end
 
--- The record's fields pass, floor, gmax, prev; false if it has another pass.
+-- The record's fields pass, floor, gmax; false if it has another pass.
 function guard.read(record, pass)
-  local set = redis.call("hmget", record, "pass", "floor", "gmax", "prev")
-  return (pass == set[1] or pass == set[4]) and set
+  local set = redis.call("hmget", record, "pass", "floor", "gmax")
+  return (pass == set[1] or pass == redis.call("hget", record, "prev")) and set
 end
 
 -- As read(), and the time if the request wants it, for an answer that is one text.

@@ -27,7 +27,7 @@ function shared.may_upgrade(key, token)
     if not string.find(score.err, "WRONGTYPE", 1, true) then
       failed = score
     elseif redis.call("get", key) ~= token then
-      verdict = 0
+      verdict = -1
     end
   else
     moment = clock.now()

@@ -168,6 +168,7 @@ def load(name, text):
     needed |= {f'{a.name}.{g}' for a in t.actions.values() for g in a.guards}
     idle = set(t.actions) - {step for h in t.reaches.values() for step in h['steps']}
     for h in t.controls.values():
+        t.variant(h['changes'])  # each of its labels is there
         needed -= set(h['changes'])
     if needed or idle:
         raise Malformed(f'{name}: no control for {sorted(needed)}, not reached: {sorted(idle)}')

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Makes C of a theorem: a checker that takes its actions one by one, over things that are there (README.md, "Traces").
+"""Makes C of a theorem: a checker that takes its actions one by one, over things that are there (traces.md).
 
   spec/proof/to_c.py lock >theorem_lock.h
 
@@ -15,9 +15,15 @@ import sys
 sys.dont_write_bytecode = True
 import notation  # noqa: E402
 
-SIZES = {'Node': 7, 'Quorum': 40, 'Claim': 120, 'Value': 128, 'Ttl': 120, 'Enter': 250}
+SIZES = {'Node': 7, 'Quorum': 100, 'Claim': 120, 'Value': 128, 'Ttl': 120, 'Enter': 250, 'Key': 12, 'Name': 4, 'Repair': 60,
+         'Round': 160, 'Token': 128}
 INFIX = {'and': '&&', 'or': '||', '+': '+', '-': '-', '<': '<', '<=': '<=', '>': '>', '>=': '>=', '=': '=='}
 WIDE = 'Quorum'  # sentences about all of these are not asked when only time has passed
+
+
+def plain(variable):
+    """`?x` of the notation is any_x in C."""
+    return 'any_' + variable[1:] if variable[0] == '?' else variable
 
 
 class C:
@@ -26,23 +32,28 @@ class C:
     def __init__(self, theorem):
         self.t, self.out, self.loops = theorem, [], 0
         self.named = {**theorem.rigid, **theorem.state}
+        self.number = 'Int' if any(sort == 'Int' for _, sort in theorem.state.values()) else 'Real'
 
     def sort(self, tree, env):
         """Bool, Real, or a sort of things."""
         if isinstance(tree, str):
             if tree in env:
                 return env[tree][1]
-            return self.named[tree][1] if tree in self.named else 'Bool' if tree in ('true', 'false') else 'Real'
+            return self.named[tree][1] if tree in self.named else 'Bool' if tree in ('true', 'false') else self.number
         head = tree[0]
         if head in env:
             return env[head][1]
         if head in self.named:
             return self.named[head][1]
-        return self.sort(tree[2], env) if head == 'ite' else 'Real' if head in '+-*/' else 'Bool'
+        return self.sort(tree[2], env) if head == 'ite' else self.number if head in '+-*/' else 'Bool'
 
     @staticmethod
     def type(sort):
-        return {'Bool': 'bool', 'Real': 'real'}.get(sort, 'unsigned')
+        return {'Bool': 'bool', 'Real': 'real', 'Int': 'int64_t'}.get(sort, 'unsigned')
+
+    def takes(self, name, args, sort):
+        """A parameter: one that has places is an array."""
+        return f', {"const " if args else ""}{self.type(sort)} {name}' + ''.join(f'[{SIZES[s]}]' for s in args)
 
     def text(self, tree, env):
         """An expression. `env`: a variable, and what it is in C, its sort, and whether it has places."""
@@ -83,9 +94,8 @@ class C:
         self.loops += 1
         name = f'{self.t.name}_{kind}_{self.loops}'
         seen = [v for v in env if v in notation.words(body) and v not in dict(names)]
-        inner = {**env, **{v: (v, sort, False) for v, sort in names}, **{v: (v, *env[v][1:]) for v in seen}}
-        takes = ''.join(f', {"const " + self.type(env[v][1]) + " *" if env[v][2] else self.type(env[v][1]) + " "}{v}'
-                        for v in seen)
+        inner = {**env, **{v: (v, sort, []) for v, sort in names}, **{v: (plain(v), *env[v][1:]) for v in seen}}
+        takes = ''.join(self.takes(plain(v), env[v][2], env[v][1]) for v in seen)
         test = self.text(body, inner)
         good = kind == 'forall'
         self.out += [f'static inline bool {name}(const struct {self.t.name} *s{takes})', '{',
@@ -115,13 +125,13 @@ class C:
         lines = [f'if (!({test})) {{', f'\trefuse(s, "{rule}: {sentence}");']
         for shown, term in found.items():
             sort = self.sort(term, env)
-            lines.append(f'\ttell_{sort if sort in ("Bool", "Real") else "thing"}(s, "{shown}", {self.text(term, env)});')
+            lines.append(f'\ttell_{sort if sort in ("Bool", "Real", "Int") else "thing"}(s, "{shown}", {self.text(term, env)});')
         return [*lines, '\treturn false;', '}']
 
     def sentence(self, label, kind, text, tree):
         tree = self.t.expand(tree)
         names, body = (tree[1], tree[2]) if tree[0] == 'forall' else ([], tree)
-        env = {v: (v, sort, False) for v, sort in names}
+        env = {v: (v, sort, []) for v, sort in names}
         lines = self.refusal(self.text(body, env), f'{kind} {label}', text, body, env)
         self.out += [f'static inline bool {self.t.name}_{label}(struct {self.t.name} *s)', '{', *self.nest(names, lines),
                      '\treturn true;', '}']
@@ -129,20 +139,24 @@ class C:
     # ---- Actions -------------------------------------------------------------------------------------------------
 
     def action(self, a, texts):
-        env = {p: (p, sort, bool(args)) for p, args, sort in a.params}
-        takes = ''.join(f', const {self.type(s)} *{p}' if args else f', {self.type(s)} {p}' for p, args, s in a.params)
+        env = {p: (p, sort, args) for p, args, sort in a.params}
+        takes = ''.join(self.takes(p, args, sort) for p, args, sort in a.params)
+        inlined = {}
         body = []
         for label, tree in a.guards.items():
             tree = self.t.expand(tree)
             names, inner = (tree[1], tree[2]) if tree[0] == 'forall' else ([], tree)
-            there = {**env, **{v: (v, sort, False) for v, sort in names}}
+            there = {**env, **{v: (v, sort, []) for v, sort in names}}
             body += self.nest(names, self.refusal(self.text(inner, there), f'{a.name}.{label}', texts[a.name, label], inner,
                                                   there))
         for name, tree in a.lets.items():
             tree = self.t.expand(tree)
+            if any(w[0] == '?' for w in notation.words(tree)):
+                inlined[name] = tree
+                continue
             body.append(f'\t{self.type(self.sort(tree, env))} {name} = {self.text(tree, env)};')
-            env[name] = (name, self.sort(tree, env), False)
-        body += self.puts(a, env)
+            env[name] = (name, self.sort(tree, env), [])
+        body += self.puts(a, env, inlined)
         written = self.written(a)
         body += [f'\ts->times[{self.t.name.upper()}_{a.name.upper()}]++;', '\treturn true'
                  + ''.join(f'\n\t    && {self.t.name}_{label}(s)' for label in self.asked(a, written)) + ';']
@@ -160,20 +174,20 @@ class C:
                 if words & set(written) and (a.params and a.params[0][1] == [] or WIDE not in words):
                     yield label
 
-    def puts(self, a, env):
+    def puts(self, a, env, inlined):
         """Each put reads what was before the action: so no put may read what one before it has written elsewhere."""
-        lines, done = [], {}
+        lines, done = [], set()
         for target, value in a.puts.values():
             name, *places = [target] if isinstance(target, str) else target
-            value = self.t.expand(value)
+            value = self.t.expand(notation.swap(value, inlined))
             places = [self.t.expand(p) for p in places]
             for other in notation.words(value) | set().union(set(), *map(notation.words, places)):
-                if other in done and [other, *places] != done[other]:
+                if other in done:
                     raise notation.Malformed(f'{a.name}: {other} is read after it was put')
-            done[name] = [name, *places]
-            sorts = dict(zip([p for p in places if isinstance(p, str)], self.named[name][0]))
-            free = [('any_' + p[1:], sort) for p, sort in sorts.items() if p[0] == '?']
-            there = {**env, **{'?' + v[4:]: (v, sort, False) for v, sort in free}}
+            done.add(name)
+            sorts = {p: sort for p, sort in zip(places, self.named[name][0]) if isinstance(p, str)}
+            free = [(plain(p), sort) for p, sort in sorts.items() if p[0] == '?']
+            there = {**env, **{'?' + v[4:]: (v, sort, []) for v, sort in free}}
             place = self.text([name, *places] if places else name, there)
             lines += self.nest(free, [f'{place} = {self.text(value, there)};'])
         return lines
@@ -191,7 +205,7 @@ class C:
             self.action(a, texts)
         return [f'/* Made of spec/proof/{name}.thm by spec/proof/to_c.py. */', '#pragma once',
                 'enum {', *[f'\t{upper}_{a.upper()},' for a in t.actions], f'\t{upper}_ACTIONS', '};',
-                f'static const char *const {name}_actions[] = {{{", ".join(chr(34) + a + chr(34) for a in t.actions)}}};',
+                f'#define {upper}_NAMES {", ".join(chr(34) + a + chr(34) for a in t.actions)}',
                 f'struct {name} {{', *fields, f'\tuint64_t times[{upper}_ACTIONS];', '\tchar why[1024];', '};',
                 *self.out]
 
@@ -203,8 +217,8 @@ def sentences(tree):
         if kind in ('axiom', 'fact', 'invariant', 'promise'):
             texts['axiom' if kind == 'fact' else kind, key] = rest[0].strip('"')
         if kind == 'action':
-            texts.update({(key, part[1]): part[2].strip('"') for part in rest if isinstance(part, list) and part[0] == 'when'
-                          and len(part) > 3})
+            texts.update({(key, part[1]): part[2].strip('"') for part in rest
+                          if isinstance(part, list) and part[:1] == ['when'] and len(part) > 3})
     return {k: ' '.join(v.split()) for k, v in texts.items()}
 
 

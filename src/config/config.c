@@ -7,7 +7,7 @@
 
 #include <redlock/redlock.h>
 
-#include "config/lines.h"
+#include "config/config.h"
 #include "core/sized.h"
 #include "os/thread.h"
 
@@ -188,7 +188,7 @@ static int add_fallbacks(redlock_config *c)
 {
 	static const char *const passwords[] = {"REDLOCK_AUTH", "REDISCLI_AUTH", "VALKEYCLI_AUTH"};
 	int error = 0;
-	if (!is_configured(c, "url"))
+	if (!is_configured(c, "url") && !is_configured(c, "quorums"))
 		error = add_variable(c, "REDIS_URL", rl_words_find("url"), RANK_SYSTEM_FILE);
 	bool has_password = is_configured(c, "password-file");
 	for (size_t i = 0; i < sizeof passwords / sizeof passwords[0] && !has_password && error == 0; i++) {
@@ -198,7 +198,53 @@ static int add_fallbacks(redlock_config *c)
 	return error;
 }
 
+/* ---- node sets ---- */
+
+static void drop(redlock_config *c, const char *name)
+{
+	const struct rl_word *word = rl_words_find(name);
+	size_t kept = 0;
+	for (size_t i = 0; i < c->count; i++)
+		if (c->settings[i].word != word)
+			c->settings[kept++] = c->settings[i];
+	c->count = kept;
+}
+
+static int refuse(redlock_config *c, const struct setting *setting, const char *why)
+{
+	snprintf(c->lines.error, sizeof c->lines.error, "%s: %s: %s", setting->where, setting->word->name, why);
+	return REDLOCK_E_CONFIG;
+}
+
+/* `url` and `quorums` exclude each other: the one that ranks higher counts. */
+static int choose_nodes(redlock_config *c)
+{
+	const struct setting *sets = find(c, rl_words_find("quorums")), *url = find(c, rl_words_find("url"));
+	const struct setting *joining = find(c, rl_words_find("joining")),
+	                     *quorum = find(c, rl_words_find("quorum"));
+	if (joining != NULL && (sets == NULL || sets->rank != joining->rank))
+		return refuse(c, joining, "stands beside `quorums`, which names the other node sets");
+	if (sets == NULL)
+		return 0;
+	if (url != NULL && url->rank == sets->rank)
+		return refuse(c, url, "each node set of `quorums` has its nodes in a section of its own");
+	if (url != NULL && url->rank > sets->rank) {
+		drop(c, "quorums");
+		drop(c, "joining");
+		return 0;
+	}
+	if (quorum != NULL)
+		return refuse(c, quorum, "belongs in the sections of the node sets that `quorums` names");
+	drop(c, "url");
+	return 0;
+}
+
 /* ---- the calls ---- */
+
+const struct rl_lines *rl_config_lines(const redlock_config *c)
+{
+	return &c->lines;
+}
 
 static int fill(redlock_config *c, const char *cluster, const char *file, int stop_fd)
 {
@@ -209,6 +255,8 @@ static int fill(redlock_config *c, const char *cluster, const char *file, int st
 		error = add_lines(c, "", RANK_SYSTEM_FILE);
 	if (error == 0)
 		error = add_cluster(c, cluster);
+	if (error == 0)
+		error = choose_nodes(c);
 	return error == 0 ? add_fallbacks(c) : error;
 }
 

@@ -9,6 +9,7 @@
 #include <redlock/redlock.h>
 #include <redlock/url.h>
 
+#include "config/sets.h"
 #include "config/url_list.h"
 #include "config/words.h"
 #include "core/sized.h"
@@ -23,6 +24,8 @@ struct redlock_option_store {
 	char **texts; /* all copies, also of values that were replaced */
 	size_t count;
 	const char *urls[REDLOCK_MAX_NODES];
+	struct redlock_node_set sets[REDLOCK_MAX_SETS];
+	const char *set_urls[REDLOCK_MAX_SETS][REDLOCK_MAX_NODES];
 };
 
 __attribute__((format(printf, 3, 4))) static int fail(const struct redlock_options *o, int error,
@@ -120,7 +123,8 @@ static int keep_url(struct redlock_options *o, const char *url, size_t count, co
 	return *ret != NULL ? 0 : fail(o, REDLOCK_E_NOMEM, "out of memory");
 }
 
-static int set_urls(struct redlock_options *o, const char *list)
+static int keep_urls(struct redlock_options *o, const char *list, const char *ret[REDLOCK_MAX_NODES],
+                     size_t *ret_count)
 {
 	const char *urls[REDLOCK_MAX_NODES + 1] = {NULL};
 	char *url;
@@ -133,9 +137,19 @@ static int set_urls(struct redlock_options *o, const char *list)
 	}
 	if (error != 0)
 		return error;
-	memcpy(o->store->urls, urls, count * sizeof *urls);
+	memcpy(ret, urls, count * sizeof *urls);
+	*ret_count = count;
+	return 0;
+}
+
+static int set_urls(struct redlock_options *o, const char *list)
+{
+	int error = keep_urls(o, list, o->store->urls, &o->url_count);
+	if (error != 0)
+		return error;
 	o->urls = o->store->urls;
-	o->url_count = count;
+	o->sets = NULL;
+	o->set_count = 0;
 	return 0;
 }
 
@@ -317,12 +331,14 @@ static int check_urls(const struct redlock_options *o, const char *list)
 	struct redlock_url parsed = {.size = sizeof parsed};
 	while (error == 0 && rl_url_list_next(&list, &url)) {
 		if (url == NULL)
-			error = fail(o, REDLOCK_E_NOMEM, "out of memory");
-		else if (*url && ++node && redlock_url_parse(url, text, sizeof text, &parsed) < 0)
-			error = fail(o, REDLOCK_E_CONFIG, "node %u: %s", node, text);
+			error = REDLOCK_E_NOMEM;
+		else if (*url && ++node)
+			error = redlock_url_parse(url, text, sizeof text, &parsed);
 		rl_url_list_free(url);
 	}
-	return error;
+	if (error == REDLOCK_E_NOMEM)
+		return fail(o, error, "out of memory");
+	return error < 0 ? fail(o, REDLOCK_E_CONFIG, "node %u: %s", node, text) : 0;
 }
 
 /* Puts in front of a sentence where the setting stands. */
@@ -334,6 +350,54 @@ static int refuse(const struct redlock_options *o, int error, const char *where)
 	snprintf(text, sizeof text, "%s", o->error_text);
 	snprintf(o->error_text, o->error_text_size, "%s: %s", where, text);
 	return error == REDLOCK_E_INVAL ? REDLOCK_E_CONFIG : error;
+}
+
+static int set_sets(struct redlock_options *o, const struct rl_sets *sets)
+{
+	int error = 0;
+	for (size_t i = 0; i < sets->count && error == 0; i++) {
+		struct redlock_node_set *set = &o->store->sets[i];
+		*set =
+		    (struct redlock_node_set){.size = sizeof *set,
+		                              .name = keep(o->store, sets->list[i].name, strlen(sets->list[i].name)),
+		                              .urls = o->store->set_urls[i],
+		                              .quorum = sets->list[i].quorum,
+		                              .joining = sets->list[i].joining};
+		if (set->name == NULL)
+			return fail(o, REDLOCK_E_NOMEM, "out of memory");
+		error = refuse_local(o, sets->list[i].urls);
+		if (error == 0)
+			error = check_urls(o, sets->list[i].urls);
+		if (error == 0)
+			error = keep_urls(o, sets->list[i].urls, o->store->set_urls[i], &set->url_count);
+		if (error < 0)
+			return refuse(o, error, sets->list[i].where);
+	}
+	return 0;
+}
+
+int redlock_config_sets(const redlock_config *config, struct redlock_options *o)
+{
+	struct rl_sets sets;
+	if (config == NULL || o == NULL || o->size < sizeof *o)
+		return REDLOCK_E_INVAL;
+	int error = rl_sets_read(config, &sets);
+	if (error < 0)
+		fail(o, error, "%s", sets.error);
+	else if (sets.count == 0)
+		error = fail(o, REDLOCK_E_CONFIG, "the configuration has no node sets: `quorums` names them");
+	else if (!make_store(o))
+		error = fail(o, REDLOCK_E_NOMEM, "out of memory");
+	else
+		error = set_sets(o, &sets);
+	if (error == 0) {
+		o->sets = o->store->sets;
+		o->set_count = sets.count;
+		o->urls = NULL;
+		o->url_count = o->quorum = 0;
+	}
+	rl_sets_free(&sets);
+	return error;
 }
 
 static int set_all(struct redlock_options *o, const redlock_config *config)
@@ -350,6 +414,10 @@ static int set_all(struct redlock_options *o, const redlock_config *config)
 			if (error == 0 && !has_nodes)
 				error = set_nodes(o, config);
 			has_nodes = true;
+		} else if (strcmp(setting.name, "quorums") == 0) {
+			error = redlock_config_sets(config, o);
+			if (error < 0)
+				return error; /* it says where */
 		} else if (word->home == RL_WORD_CLIENT || word->home == RL_WORD_LOCK) {
 			error = redlock_options_set(o, setting.name, setting.value);
 		}
@@ -390,7 +458,7 @@ int redlock_options_load(struct redlock_options *o, const char *cluster, const c
 	if (o->warning_text != NULL && o->warning_text_size > 0)
 		o->warning_text[0] = '\0';
 	error = set_all(o, config);
-	if (error == 0 && o->url_count == 0)
+	if (error == 0 && o->url_count == 0 && o->set_count == 0)
 		error = no_nodes(o, config);
 	if (error == 0)
 		add_warning(o, warning, "");

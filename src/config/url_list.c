@@ -10,17 +10,21 @@
 
 static const char blanks[] = " \t\r\n";
 
-/* Where the first element of the list ends. The Sentinels of one node have commas between them, too. */
+/* Where the first element of the list ends. The Sentinels of one node have commas between them, too, and the
+ * servers of a cluster: up to the / after them. */
 static const char *end_of_first(const char *list)
 {
-	static const char mark[] = "+sentinel://";
+	static const char *const marks[] = {"+sentinel://", "+cluster://"};
 	const char *end = list + strcspn(list, ",");
-	const char *hosts = strstr(list, mark);
-	if (hosts == NULL || hosts > end)
-		return end;
-	hosts += sizeof mark - 1;
-	hosts += strcspn(hosts, "/");
-	return hosts + strcspn(hosts, ",");
+	for (size_t i = 0; i < sizeof marks / sizeof marks[0]; i++) {
+		const char *hosts = strstr(list, marks[i]);
+		if (hosts == NULL || hosts > end)
+			continue;
+		hosts += strlen(marks[i]);
+		hosts += strcspn(hosts, "/");
+		return hosts + strcspn(hosts, ",");
+	}
+	return end;
 }
 
 bool rl_url_list_next(const char **list, char **ret_url)

@@ -10,6 +10,7 @@
 	RL_WORD_LOCK, offsetof(struct redlock_lock_options, field),                                              \
 	    sizeof(((struct redlock_lock_options *)0)->field)
 #define OF_FILE RL_WORD_FILE, 0, 0
+#define OF_SETS RL_WORD_SETS, 0, 0
 #define OF_COMMAND RL_WORD_COMMAND, 0, 0
 
 enum { HOUR_MS = 3600000 };
@@ -20,6 +21,8 @@ const struct rl_word rl_words[] = {
     /* which nodes, and how to talk to them */
     {"url", RL_WORD_URLS, CLIENT(urls), 0, 0, NULL, true, "REDLOCK_URLS"},
     {"cluster", RL_WORD_TEXT, OF_FILE, 1, 0, NULL, true, "REDLOCK_CLUSTER"},
+    {"quorums", RL_WORD_TEXT, OF_SETS, 1, 0, NULL, true, NULL},
+    {"joining", RL_WORD_TEXT, OF_SETS, 1, 0, NULL, true, NULL},
     {"user", RL_WORD_TEXT, CLIENT(user), 0, 0, NULL, true, "REDLOCK_USER"},
     {"password", RL_WORD_TEXT, CLIENT(password), 0, 0, NULL, false, NULL},
     {"password-file", RL_WORD_PASSWORD_FILE, CLIENT(password), 0, 0, NULL, true, "REDLOCK_PASSWORD_FILE"},
@@ -52,6 +55,7 @@ const struct rl_word rl_words[] = {
     {"danger", RL_WORD_DURATION, LOCK(danger_ms), 0, MONTH_MS, NULL, false, NULL},
     {"max-hold", RL_WORD_DURATION, LOCK(max_hold_ms), 0, MONTH_MS, NULL, false, NULL},
     {"max-extends", RL_WORD_NUMBER, LOCK(max_extends), 0, UINT32_MAX, NULL, false, NULL},
+    {"sticky", RL_WORD_DURATION, LOCK(sticky_ms), 0, MONTH_MS, NULL, false, NULL},
     {"token", RL_WORD_TEXT, LOCK(token), 1, 0, NULL, false, NULL},
     {"fence", RL_WORD_CHOICE, LOCK(fence), 0, 0, YES_NO, false, NULL},
     {"reentrant", RL_WORD_CHOICE, LOCK(reentrant), 0, 0, YES_NO, false, NULL},

@@ -26,6 +26,7 @@ enum rl_word_home {
 	RL_WORD_CLIENT, /* struct redlock_options */
 	RL_WORD_LOCK,   /* struct redlock_lock_options */
 	RL_WORD_FILE,   /* the configuration itself */
+	RL_WORD_SETS,   /* the same, also in a section: its node sets */
 	RL_WORD_COMMAND /* the redlock command; the library only checks the value */
 };
 

@@ -7,6 +7,7 @@
 #include "core/fence.h"
 #include "core/finding.h"
 #include "core/hold.h"
+#include "core/keep.h"
 #include "core/pace.h"
 #include "core/policy.h"
 #include "core/quarantine.h"
@@ -17,14 +18,14 @@
 /* Forgets what the last call knew of other waiters, but not that there are some, if this call may wait. */
 static void forget_waiting(struct rl_lock *l, uint64_t now)
 {
-	l->woken = l->placed = l->polls = l->behind_readers = l->back = false;
-	l->contended &= l->rules->wait_ns > 0;
-	l->offered_ns = 0;
-	l->call = (uint16_t)((l->call + 1u) % RL_CALLS);
-	l->passed = 0;
-	l->place = 0;
-	l->changed_ns = now;
-	l->free_at_ns = RL_TIME_NEVER;
+	l->queue.woken = l->queue.placed = l->queue.polls = l->queue.behind_readers = l->queue.back = false;
+	l->queue.contended &= l->rules->wait_ns > 0;
+	l->queue.offered_ns = 0;
+	l->queue.call = (uint16_t)((l->queue.call + 1u) % RL_CALLS);
+	l->queue.passed = 0;
+	l->queue.place = 0;
+	l->queue.changed_ns = now;
+	l->queue.free_at_ns = RL_TIME_NEVER;
 }
 
 void rl_acquire_forget_numbers(struct rl_lock *l)
@@ -42,8 +43,8 @@ void rl_acquire_begin(struct rl_lock *l, uint64_t now)
 	l->quorum_until_ns = 0;
 	l->verdict = 0;
 	l->trip_ns = 0;
-	l->look.pause_ns = 0;
-	l->obstacle = l->slot = l->first = 0;
+	l->look.pauses = 0;
+	l->queue.obstacle = l->claim.slot = l->claim.first = 0;
 	if (l->numbers != NULL) {
 		l->numbers->fence = l->numbers->quarantine_ns = 0;
 		l->numbers->patience_ns = l->rules->quarantine_wait_ns;
@@ -51,51 +52,53 @@ void rl_acquire_begin(struct rl_lock *l, uint64_t now)
 	forget_waiting(l, now);
 }
 
-/* Nodes that may have the token that is on offer, though no message says so, are asked by ENTER, which knows
- * the token. */
+/* A node may have handed the lock over though its message was lost: it is asked by ENTER, which knows the
+ * token that is on offer. */
 static void enter_with_offer(const struct rl_lock *l, struct rl_effects *fx)
 {
-	fx->enter = fx->nodes & l->heard;
-	fx->stands = l->placed && (fx->enter >> l->gate & 1) != 0; /* else its own place would keep it out */
-	fx->call = l->call;
+	fx->enter = fx->nodes & l->queue.heard;
+	fx->stands =
+	    l->queue.placed && (fx->enter >> l->queue.gate & 1) != 0; /* else its own place would keep it out */
+	fx->call = l->queue.call;
 }
 
 void rl_acquire_ask(struct rl_lock *l, uint64_t now, uint32_t nodes, struct rl_effects *fx)
 {
 	uint64_t until = l->rules->wait_ns == 0 ? RL_TIME_NEVER : l->wait_until_ns;
 	l->phase = RL_ACQUIRING;
-	l->claims = true;
-	l->handed = false;
-	l->kept_out = false;
-	l->refused = 0;
+	l->claim.open = true;
+	l->queue.handed = false;
+	l->queue.kept_out = false;
+	l->claim.refused = 0;
 	if (l->findings != NULL)
 		rl_finding_forget(l);
-	rl_acquire_forget_numbers(l);
+	if (l->numbers != NULL)
+		rl_acquire_forget_numbers(l);
 	rl_round_open(l, REDLOCK_OP_ACQUIRE, now, until, l->rules->ttl_ns, fx);
-	l->claim_seq = l->round.seq;
+	l->claim.seq = l->round.seq;
 	fx->observed |= RL_COUNT_ATTEMPT;
-	l->owed = l->asked = l->unanswered = fx->nodes = nodes;
-	fx->sign = rl_policy_of(l)->signs && l->offered_ns == 0;
+	l->claim.owed = l->claim.asked = l->claim.unanswered = fx->nodes = nodes;
+	fx->sign = l->policy->signs && l->queue.offered_ns == 0;
 	if (fx->sign)
-		l->heard = 0;
-	if (l->offered_ns != 0)
+		l->queue.heard = 0;
+	if (l->queue.offered_ns != 0)
 		enter_with_offer(l, fx);
 }
 
 void rl_acquire_ask_all(struct rl_lock *l, uint64_t now, struct rl_effects *fx)
 {
-	l->stage = RL_STAGE_ALL;
+	l->queue.stage = RL_STAGE_ALL;
 	rl_acquire_ask(l, now, rl_round_nodes(l), fx);
 }
 
 void rl_acquire_again(struct rl_lock *l, uint32_t nodes, uint64_t now, struct rl_effects *fx)
 {
-	assert(l->claims);
-	l->owed |= nodes;
-	l->unanswered |= nodes;
-	l->refused &= ~nodes; /* they may have it from now on, also if the answer gets lost */
+	assert(l->claim.open);
+	l->claim.owed |= nodes;
+	l->claim.unanswered |= nodes;
+	l->claim.refused &= ~nodes; /* they may have it from now on, also if the answer gets lost */
 	rl_round_again(l, nodes, now, fx);
-	if (l->offered_ns != 0)
+	if (l->queue.offered_ns != 0)
 		enter_with_offer(l, fx);
 }
 
@@ -109,16 +112,16 @@ bool rl_acquire_insist(struct rl_lock *l, uint64_t now, struct rl_effects *fx)
 
 void rl_acquire_give_back(struct rl_lock *l, struct rl_effects *fx)
 {
-	const struct rl_policy *policy = rl_policy_of(l);
-	if (!l->claims)
+	const struct rl_policy *policy = l->policy;
+	if (!l->claim.open)
 		return;
-	l->claims = false;
+	l->claim.open = false;
 	if (l->numbers != NULL)
 		l->numbers->fence = 0;
 	fx->send = policy->asks[REDLOCK_OP_RELEASE].request;
 	fx->seq = 0;
 	policy->give_back(l, fx);
-	l->owed = 0;
+	l->claim.owed = 0;
 	rl_queue_give_back(l, fx);
 	rl_queue_revoke(l, fx);
 }
@@ -162,21 +165,21 @@ void rl_acquire_fail(struct rl_lock *l, const struct rl_event *e, int result, bo
                      struct rl_effects *fx)
 {
 	result = verdict_of(l, e, result);
-	if (!l->handed)
+	if (!l->queue.handed)
 		l->trip_ns = rl_time_max(RL_ROUND_RETRY_MIN_NS, rl_time_sub(e->now_ns, l->round.t0_ns));
 	rl_slots_turn(l, e);
 	rl_acquire_give_back(l, fx);
 	uint64_t left = rl_time_sub(rl_acquire_patience(l, result), e->now_ns);
-	bool again = !hopeless && rl_policy_of(l)->tries_again;
+	bool again = !hopeless && l->policy->tries_again;
 	if (again && result == REDLOCK_E_NOQUORUM && rl_quarantine_pause(l, e, left))
 		return;
 	uint64_t least =
-	    l->stage == RL_STAGE_GATE ? RL_ROUND_RETRY_MIN_NS : l->trip_ns; /* one gate proves little */
+	    l->queue.stage == RL_STAGE_GATE ? RL_ROUND_RETRY_MIN_NS : l->trip_ns; /* one gate proves little */
 	if (!again || left / 2 < least) {
 		rl_acquire_end(l, result, fx);
 		return;
 	}
-	bool queues = result == REDLOCK_E_BUSY && rl_policy_of(l)->contends;
+	bool queues = result == REDLOCK_E_BUSY && l->policy->contends;
 	rl_round_pause(l, queues ? rl_pace_next(l, e, left) : rl_round_retry_at(l, e, left));
 }
 
@@ -184,13 +187,13 @@ bool rl_acquire_grant(struct rl_lock *l, const struct rl_event *e, struct rl_eff
 {
 	uint64_t valid_until = rl_round_validity_end(l);
 	uint64_t max_hold = l->rules->max_hold_ns;
-	if (!l->claims || rl_policy_ask(l)->weigh(l) != RL_WON ||
+	if (!l->claim.open || l->policy->asks[l->round.ask].weigh(l) != RL_WON ||
 	    valid_until <= rl_time_add(e->now_ns, l->rules->min_validity_ns))
 		return false;
-	const struct rl_policy *policy = rl_policy_of(l);
+	const struct rl_policy *policy = l->policy;
 	if (policy->confirm != NULL && !policy->confirm(l, e, fx))
 		return true; /* not yet */
-	l->claims = false;
+	l->claim.open = false;
 	l->extends = 0;
 	fx->began_ns = l->began_ns;
 	l->held_ns = e->now_ns;
@@ -200,11 +203,13 @@ bool rl_acquire_grant(struct rl_lock *l, const struct rl_event *e, struct rl_eff
 	rl_hold_until(l, e, valid_until);
 	if (policy->renews_early)
 		rl_hold_renew_early(l, e->now_ns);
-	if (l->handed)
+	if (l->queue.handed)
 		rl_queue_refresh(l, e->now_ns);
-	if (l->beside)
+	if (l->queue.beside)
 		rl_queue_tidy(l, fx);
 	rl_hold_allow_pass(l, e->now_ns);
+	if (l->rules->sticky_ns > 0)
+		rl_keep_allow(l, e->now_ns);
 	rl_round_end(l, 0, fx);
 	return true;
 }
@@ -215,7 +220,7 @@ static bool is_hopeless(struct rl_count count)
 	return count.fatal > count.nodes - count.quorum;
 }
 
-/* So many names lead to servers of other names that all servers together are less than a quorum. */
+/* So many nodes are the servers of other nodes that all servers together are fewer than a quorum. */
 static bool is_listed_twice(const struct rl_lock *l)
 {
 	unsigned duplicates = 0;
@@ -226,7 +231,7 @@ static bool is_listed_twice(const struct rl_lock *l)
 
 enum rl_tally rl_acquire_decide(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
 {
-	const struct rl_ask *ask = rl_policy_ask(l);
+	const struct rl_ask *ask = &l->policy->asks[l->round.ask];
 	enum rl_tally tally = ask->weigh(l);
 	if (tally == RL_WON && !rl_acquire_grant(l, e, fx))
 		rl_acquire_fail(l, e, ask->refused, false, fx);

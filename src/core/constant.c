@@ -18,7 +18,7 @@ static const struct {
 #define ERROR(name, value, text) {"E_" #name, (uint64_t)(value)},
 #define VOTE(name, value, kind, text) {"VOTE_" #name, (value)},
     /* clang-format off */
-    CONSTANT(MAX_NODES) CONSTANT(MAX_NAME) CONSTANT(MAX_NAMES) CONSTANT(MAX_SLOTS) CONSTANT(MAX_TOKEN)
+    CONSTANT(MAX_NODES) CONSTANT(MAX_SETS) CONSTANT(MAX_NAME) CONSTANT(MAX_NAMES) CONSTANT(MAX_SLOTS) CONSTANT(MAX_TOKEN)
     CONSTANT(MAX_OWNER) CONSTANT(MIN_TTL_MS) CONSTANT(MAX_TTL_MS) CONSTANT(FOREVER) CONSTANT(NEVER_NS)
     CONSTANT(DEFAULT_TTL) CONSTANT(DEFAULT_DANGER) CONSTANT(VERSION_MAJOR) CONSTANT(VERSION_MINOR) CONSTANT(VERSION_PATCH)
     REDLOCK_ERROR_MAP(ERROR) CONSTANT(OK)
@@ -35,10 +35,16 @@ static const struct {
     CONSTANT(REPLY_NIL) CONSTANT(REPLY_ARRAY)
     SIZE(options) SIZE(lock_options) SIZE(event) SIZE(vote) SIZE(terms) SIZE(finding) SIZE(wait) SIZE(name)
     SIZE(node_status) SIZE(guard_status) SIZE(setting) SIZE(url) SIZE(question) SIZE(reply)
-    SIZE(stats) SIZE(node_stats) SIZE(histogram)
+    SIZE(stats) SIZE(node_stats) SIZE(node_set) SIZE(histogram)
     OFFSET(lock_options, token) OFFSET(lock_options, token_len) OFFSET(lock_options, user)
     OFFSET(event, kind) OFFSET(event, operation) OFFSET(event, result) OFFSET(event, user)
     OFFSET(vote, code) OFFSET(vote, rtt_ns) OFFSET(name, bytes) OFFSET(name, len)
+    OFFSET(wait, node) OFFSET(wait, place) OFFSET(wait, waiting) OFFSET(wait, told_ns) OFFSET(wait, since_ns)
+    OFFSET(wait, until_ns) OFFSET(wait, holder_len) OFFSET(wait, holder) OFFSET(wait, quarantine_ns)
+    OFFSET(finding, known) OFFSET(finding, type) OFFSET(finding, pttl_ms) OFFSET(finding, value_len)
+    OFFSET(finding, value) OFFSET(finding, value_kept)
+    OFFSET(terms, ttl_ms) OFFSET(terms, node_timeout_ms) OFFSET(terms, drift_ms) OFFSET(terms, validity_ms)
+    OFFSET(terms, noquorum_wait_ms) OFFSET(terms, renew_ms) OFFSET(terms, danger_ms)
     CONSTANT(HISTOGRAM_BUCKETS) CONSTANT(STATS_RESULTS) CONSTANT(STATS_VOTES) CONSTANT(STATS_LOSSES)
     CONSTANT(LOSS_EXPIRED) CONSTANT(LOSS_GONE) CONSTANT(LOSS_LEAP) CONSTANT(LOSS_COUNT)
     /* clang-format on */

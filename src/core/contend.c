@@ -38,9 +38,9 @@ static unsigned whose_key(const struct rl_lock *l, unsigned node)
 	enum redlock_vote_kind vote = redlock_vote_kind(l->votes[node].code);
 	if (whose == RL_KEY_UNKNOWN && vote == REDLOCK_KIND_NO)
 		return RL_KEY_OTHERS;
-	if (whose == RL_KEY_UNKNOWN && vote == REDLOCK_KIND_YES && l->claims)
+	if (whose == RL_KEY_UNKNOWN && vote == REDLOCK_KIND_YES && l->claim.open)
 		return RL_KEY_OURS;
-	return whose == RL_KEY_OURS && !l->claims ? RL_KEY_OTHERS : whose;
+	return whose == RL_KEY_OURS && !l->claim.open ? RL_KEY_OTHERS : whose;
 }
 
 /* A quorum of nodes has the same key of somebody else. */
@@ -96,7 +96,7 @@ static void look(struct rl_lock *l, uint64_t now, struct rl_effects *fx)
 		l->votes[i].whose = RL_KEY_UNKNOWN;
 	if (l->findings != NULL)
 		rl_finding_forget(l);
-	fx->send = rl_policy_of(l)->asks[REDLOCK_OP_QUERY].request;
+	fx->send = l->policy->asks[REDLOCK_OP_QUERY].request;
 	fx->nodes = l->look.out;
 	fx->seq = l->look.seq;
 }
@@ -128,7 +128,7 @@ static void step_aside(struct rl_lock *l, const struct rl_event *e, unsigned pla
 {
 	bool vanished = place == NO_KEY || (place > l->look.place && e->now_ns < after(l, AGREEMENT));
 	l->look.place = (uint8_t)place;
-	if (vanished && !l->claims) {
+	if (vanished && !l->claim.open) {
 		ask_anew(l, e->now_ns, fx);
 		return;
 	}
@@ -146,7 +146,8 @@ static void decide_look(struct rl_lock *l, const struct rl_event *e, struct rl_e
 	if (!named && !over && misses_an_answer(l))
 		return;
 	unsigned place = first_key(l, e->order, &whose);
-	bool leads = e->now_ns >= after(l, AGREEMENT) ? l->claims && l->look.before == 0 : whose == RL_KEY_OURS;
+	bool leads =
+	    e->now_ns >= after(l, AGREEMENT) ? l->claim.open && l->look.before == 0 : whose == RL_KEY_OURS;
 	if (named || e->now_ns >= after(l, CONTENTION) || (!leads && nobody_tells(l)))
 		rl_acquire_fail(l, e, REDLOCK_E_BUSY, false, fx);
 	else if (leads && rl_round_is_in_time(l, e->now_ns))
@@ -169,7 +170,7 @@ static void decide_watching(struct rl_lock *l, const struct rl_event *e, struct 
 {
 	if (e->kind != RL_EV_TICK)
 		return; /* a vote that comes late */
-	if (rl_policy_of(l)->slots)
+	if (l->policy->slots)
 		ask_anew(l, e->now_ns, fx);
 	else if (e->now_ns < after(l, CONTENTION))
 		look(l, e->now_ns, fx);
@@ -212,7 +213,7 @@ static void spread(struct rl_lock *l, const struct rl_event *e, struct rl_effect
  * keys and joins the other waiters at the gate (enter.h). */
 void rl_contend_begin(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
 {
-	const struct rl_policy *policy = rl_policy_of(l);
+	const struct rl_policy *policy = l->policy;
 	bool slots = policy->slots;
 	uint64_t until = after(l, slots ? rl_slots_patience(l, CONTENTION) : CONTENTION);
 	if (!policy->contends || policy->shares || policy->several || l->rules->wait_ns > 0 ||

@@ -29,7 +29,7 @@ enum { ORDER_PART = 8 };
 /* Whether others want it, and we may wait for them: what does not contend is never contended. */
 static bool waits(const struct rl_lock *l)
 {
-	return l->contended && l->rules->wait_ns > 0;
+	return l->queue.contended && l->rules->wait_ns > 0;
 }
 
 bool rl_enter_waits(const struct rl_lock *l)
@@ -44,31 +44,31 @@ bool rl_enter_waits(const struct rl_lock *l)
  * client subscribes again. */
 static bool polls_at_gate(const struct rl_lock *l, const struct rl_event *e)
 {
-	bool late = !l->placed && rl_time_sub(e->now_ns, l->changed_ns) >= RL_PACE_MOST_NS;
-	return rl_policy_of(l)->polls && (e->hears & rl_queue_gate_bit(l)) == 0 && (l->polls || late);
+	bool late = !l->queue.placed && rl_time_sub(e->now_ns, l->queue.changed_ns) >= RL_PACE_MOST_NS;
+	return l->policy->polls && (e->hears & rl_queue_gate_bit(l)) == 0 && (l->queue.polls || late);
 }
 
 /* At the gate by its queue, where a place there is of use. */
 static void register_place(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
 {
-	l->polls = polls_at_gate(l, e);
-	fx->stands |= l->polls || (e->hears & rl_queue_gate_bit(l)) != 0;
-	fx->call = l->call;
+	l->queue.polls = polls_at_gate(l, e);
+	fx->stands |= l->queue.polls || (e->hears & rl_queue_gate_bit(l)) != 0;
+	fx->call = l->queue.call;
 	if (fx->stands)
 		fx->enter |= rl_queue_gate_bit(l);
-	l->placed |= fx->stands;
-	if (l->polls)
+	l->queue.placed |= fx->stands;
+	if (l->queue.polls)
 		fx->offered_ns = RL_QUEUE_POLLS;
 	else
 		rl_queue_offer(l, e, fx);
 	if (!fx->stands)
-		l->place = 0; /* nothing is known of it any more */
+		l->queue.place = 0; /* nothing is known of it any more */
 }
 
 static void ask_gate(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
 {
 	uint64_t patience = rl_time_max(l->rules->node_timeout_ns / GATE_PATIENCE, 2 * l->trip_ns);
-	l->stage = RL_STAGE_GATE;
+	l->queue.stage = RL_STAGE_GATE;
 	rl_acquire_ask(l, e->now_ns, rl_queue_gate_bit(l), fx);
 	l->round.deadline_ns = rl_time_min(l->round.deadline_ns, rl_time_add(e->now_ns, patience));
 	register_place(l, e, fx);
@@ -78,7 +78,7 @@ static void ask_gate(struct rl_lock *l, const struct rl_event *e, struct rl_effe
  * hold up the waiters after it. */
 static void leave_old_gate(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
 {
-	l->woken = false;
+	l->queue.woken = false;
 	rl_queue_leave(l, fx);
 	rl_round_pause(l, rl_time_add(e->now_ns, 1));
 }
@@ -89,7 +89,7 @@ static void leave_old_gate(struct rl_lock *l, const struct rl_event *e, struct r
 static void stand_behind(struct rl_lock *l, const struct rl_event *e)
 {
 	uint64_t until = rl_time_min(rl_time_add(e->now_ns, RL_PACE_MOST_NS), l->wait_until_ns);
-	l->contended = true;
+	l->queue.contended = true;
 	l->verdict = REDLOCK_E_BUSY;
 	rl_round_pause(l, rl_time_min(until, e->behind_ns));
 }
@@ -100,10 +100,11 @@ static void stand_behind(struct rl_lock *l, const struct rl_event *e)
 static bool looks_past(struct rl_lock *l, uint64_t now)
 {
 	uint32_t now_ms = rl_time_stamp_ms(now);
-	bool soon = now_ms - l->looked_ms < RL_PACE_MOST_NS / RL_NS_PER_MS;
-	if (l->place > 1 || l->woken || soon || rl_time_sub(now, l->changed_ns) < RL_PACE_MOST_NS)
+	bool soon = now_ms - l->queue.looked_ms < RL_PACE_MOST_NS / RL_NS_PER_MS;
+	if (l->queue.place > 1 || l->queue.woken || soon ||
+	    rl_time_sub(now, l->queue.changed_ns) < RL_PACE_MOST_NS)
 		return false;
-	l->looked_ms = now_ms;
+	l->queue.looked_ms = now_ms;
 	return true;
 }
 
@@ -114,19 +115,19 @@ static bool looks_past(struct rl_lock *l, uint64_t now)
 static bool knows_gate(const struct rl_lock *l, const struct rl_event *e)
 {
 	bool refused = l->verdict != 0;
-	return e->ordered || !refused || rl_time_sub(e->now_ns, l->changed_ns) >= l->rules->node_timeout_ns;
+	return e->ordered || !refused || rl_time_sub(e->now_ns, l->queue.changed_ns) >= l->rules->node_timeout_ns;
 }
 
 /* Looks again at intervals that grow with the time that has passed. */
 static void wait_for_order(struct rl_lock *l, uint64_t now)
 {
-	uint64_t since = rl_time_sub(now, l->changed_ns);
+	uint64_t since = rl_time_sub(now, l->queue.changed_ns);
 	rl_round_pause(l, rl_time_add(now, rl_time_max(since / ORDER_PART, RL_ROUND_RETRY_MIN_NS)));
 }
 
 static void attempt(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
 {
-	if (e->behind_ns > e->now_ns && l->rules->wait_ns > 0 && rl_policy_of(l)->contends) {
+	if (e->behind_ns > e->now_ns && l->rules->wait_ns > 0 && l->policy->contends) {
 		stand_behind(l, e);
 		return;
 	}
@@ -135,7 +136,7 @@ static void attempt(struct rl_lock *l, const struct rl_event *e, struct rl_effec
 		rl_acquire_ask_all(l, e->now_ns, fx);
 		return;
 	}
-	if (!l->placed && !knows_gate(l, e)) {
+	if (!l->queue.placed && !knows_gate(l, e)) {
 		wait_for_order(l, e->now_ns);
 		return;
 	}
@@ -143,14 +144,14 @@ static void attempt(struct rl_lock *l, const struct rl_event *e, struct rl_effec
 		leave_old_gate(l, e, fx);
 		return;
 	}
-	if (!l->woken) {
+	if (!l->queue.woken) {
 		ask_gate(l, e, fx);
 		return;
 	}
-	l->woken = false;
-	l->look.pause_ns = 0;
+	l->queue.woken = false;
+	l->look.pauses = 0;
 	rl_acquire_ask_all(l, e->now_ns, fx);
-	l->stage = RL_STAGE_CLAIM;
+	l->queue.stage = RL_STAGE_CLAIM;
 	register_place(l, e, fx);
 }
 
@@ -160,7 +161,7 @@ static void attempt(struct rl_lock *l, const struct rl_event *e, struct rl_effec
 void rl_enter_begin(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
 {
 	(void)rl_queue_choose_gate(l, e); /* there is no place */
-	bool last = (e->hears & rl_queue_gate_bit(l)) != 0 && !rl_policy_of(l)->several;
+	bool last = (e->hears & rl_queue_gate_bit(l)) != 0 && !l->policy->several;
 	if (!waits(l) || e->behind_ns > e->now_ns || last) {
 		attempt(l, e, fx);
 		return;
@@ -182,9 +183,9 @@ void rl_enter_tick(struct rl_lock *l, const struct rl_event *e, struct rl_effect
 static void claim_the_rest(struct rl_lock *l, uint64_t now, struct rl_effects *fx)
 {
 	uint32_t rest = rl_round_nodes(l) & ~rl_queue_gate_bit(l);
-	l->stage = RL_STAGE_CLAIM;
-	l->asked |= rest;
-	l->look.pause_ns = 0;
+	l->queue.stage = RL_STAGE_CLAIM;
+	l->claim.asked |= rest;
+	l->look.pauses = 0;
 	rl_acquire_again(l, rest, now, fx);
 	l->round.deadline_ns = rl_time_min(l->round.deadline_ns, l->wait_until_ns);
 }
@@ -199,16 +200,16 @@ static bool in_time(const struct rl_lock *l, uint64_t now)
 /* A refusal leaves no key, so there is nothing to release. */
 static void leave_it(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
 {
-	l->claims = false;
-	l->owed = 0;
+	l->claim.open = false;
+	l->claim.owed = 0;
 	rl_acquire_fail(l, e, REDLOCK_E_BUSY, false, fx);
 }
 
 static void pass_over(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
 {
 	rl_queue_pass_over(l, e->now_ns);
-	rl_acquire_fail(l, e, l->passed == 0 ? REDLOCK_E_NOQUORUM : REDLOCK_E_BUSY, false, fx);
-	if (l->placed)
+	rl_acquire_fail(l, e, l->queue.passed == 0 ? REDLOCK_E_NOQUORUM : REDLOCK_E_BUSY, false, fx);
+	if (l->queue.placed)
 		rl_queue_leave(l, fx); /* what is late of it takes no place */
 }
 
@@ -232,7 +233,7 @@ static bool insists(const struct rl_lock *l, uint64_t now)
 	uint64_t until = rl_time_add(l->round.t0_ns, l->rules->node_timeout_ns);
 	struct rl_count c = rl_slots_count(l);
 	bool possible = c.yes + c.no + c.out >= c.quorum;
-	possible &= !l->handed && !rl_policy_of(l)->several;
+	possible &= !l->queue.handed && !l->policy->several;
 	return rl_queue_gate_vote(l) == REDLOCK_KIND_YES && now < until && in_time(l, now) && possible;
 }
 
@@ -244,9 +245,9 @@ static void look_again(struct rl_lock *l, uint64_t now, uint64_t until)
 
 static void decide_claim(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
 {
-	enum rl_tally tally = rl_policy_ask(l)->weigh(l);
+	enum rl_tally tally = l->policy->asks[l->round.ask].weigh(l);
 	bool over = e->kind == RL_EV_TICK;
-	if (!over && (l->handed || rl_queue_gate_vote(l) == REDLOCK_KIND_PENDING || insists(l, e->now_ns)))
+	if (!over && (l->queue.handed || rl_queue_gate_vote(l) == REDLOCK_KIND_PENDING || insists(l, e->now_ns)))
 		return;
 	if (tally == RL_REFUSED || tally == RL_WON)
 		rl_acquire_fail(l, e, REDLOCK_E_BUSY, false, fx);
@@ -258,11 +259,11 @@ void rl_enter_decide(struct rl_lock *l, const struct rl_event *e, struct rl_effe
 {
 	if (rl_acquire_grant(l, e, fx))
 		return;
-	if (l->stage == RL_STAGE_GATE)
+	if (l->queue.stage == RL_STAGE_GATE)
 		decide_gate(l, e, fx);
 	else
 		decide_claim(l, e, fx);
-	if (l->stage == RL_STAGE_CLAIM && l->round.open && insists(l, e->now_ns))
+	if (l->queue.stage == RL_STAGE_CLAIM && l->round.open && insists(l, e->now_ns))
 		look_again(l, e->now_ns, l->round.deadline_ns);
 }
 
@@ -271,11 +272,11 @@ void rl_enter_decide(struct rl_lock *l, const struct rl_event *e, struct rl_effe
 static void stand_beside(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
 {
 	uint32_t nodes = fx->nodes & e->hears;
-	if (!l->behind_readers || nodes == 0)
+	if (!l->queue.behind_readers || nodes == 0)
 		return;
 	fx->enter |= nodes;
-	fx->stands = fx->beside = l->beside = true;
-	fx->call = l->call;
+	fx->stands = fx->beside = l->queue.beside = true;
+	fx->call = l->queue.call;
 }
 
 void rl_enter_wait_for_others(struct rl_lock *l, uint64_t now, uint64_t more)
@@ -288,8 +289,9 @@ void rl_enter_wait_for_others(struct rl_lock *l, uint64_t now, uint64_t more)
  * already there, although its first one was yes and counts. */
 static bool go_on_handed(struct rl_lock *l, uint64_t now, struct rl_effects *fx)
 {
-	uint32_t missing = rl_round_nodes(l) & ~rl_round_voted(l, REDLOCK_VOTE_YES) & ~l->unanswered;
-	uint64_t until = rl_time_min(rl_time_add(l->changed_ns, l->rules->node_timeout_ns), l->wait_until_ns);
+	uint32_t missing = rl_round_nodes(l) & ~rl_round_voted(l, REDLOCK_VOTE_YES) & ~l->claim.unanswered;
+	uint64_t until =
+	    rl_time_min(rl_time_add(l->queue.changed_ns, l->rules->node_timeout_ns), l->wait_until_ns);
 	if (now >= until || !rl_round_is_in_time(l, now))
 		return false;
 	if (missing != 0)
@@ -301,9 +303,9 @@ static bool go_on_handed(struct rl_lock *l, uint64_t now, struct rl_effects *fx)
 
 bool rl_enter_go_on(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
 {
-	if (l->stage != RL_STAGE_CLAIM || l->phase != RL_ACQUIRING)
+	if (l->queue.stage != RL_STAGE_CLAIM || l->phase != RL_ACQUIRING)
 		return false;
-	if (l->handed)
+	if (l->queue.handed)
 		return go_on_handed(l, e->now_ns, fx);
 	if (!insists(l, e->now_ns))
 		return false;
@@ -328,10 +330,10 @@ static uint64_t some_time(const struct rl_lock *l, const struct rl_event *e)
 /* A message may have been lost, and its turn. Or it is time to take a place. */
 static void ask_soon(struct rl_lock *l, const struct rl_event *e)
 {
-	if (!e->front && (!l->placed || e->node != l->gate))
+	if (!e->front && (!l->queue.placed || e->node != l->queue.gate))
 		return;
 	if (e->deaf)
-		l->place = 0; /* it is there, but nothing is known of it any more */
+		l->queue.place = 0; /* it is there, but nothing is known of it any more */
 	uint64_t soon = rl_time_add(e->now_ns, 1 + some_time(l, e));
 	if (l->phase == RL_PAUSED)
 		l->retry_at_ns = rl_time_min(l->retry_at_ns, rl_time_max(soon, e->behind_ns));
@@ -339,7 +341,7 @@ static void ask_soon(struct rl_lock *l, const struct rl_event *e)
 
 bool rl_enter_follows(const struct rl_lock *l, uint64_t now)
 {
-	return l->placed && l->place == 1 && rl_time_sub(now, l->changed_ns) >= FOLLOWS_NS;
+	return l->queue.placed && l->queue.place == 1 && rl_time_sub(now, l->queue.changed_ns) >= FOLLOWS_NS;
 }
 
 /* After all else that has come in this moment: a release says more. Only for a key that we waited for, not
@@ -348,10 +350,10 @@ bool rl_enter_follows(const struct rl_lock *l, uint64_t now)
  * longest pause of a retry: a waiter that asks at once here divides the votes anew. */
 static void ask_for_it(struct rl_lock *l, const struct rl_event *e)
 {
-	bool first = l->phase == RL_PAUSED && l->placed && l->place == 1 && e->node == l->gate;
+	bool first = l->phase == RL_PAUSED && l->queue.placed && l->queue.place == 1 && e->node == l->queue.gate;
 	if (!first || rl_queue_gate_vote(l) != REDLOCK_KIND_NO)
 		return;
-	l->woken = true;
+	l->queue.woken = true;
 	uint64_t least = rl_time_add(l->round.t0_ns, RL_PACE_LEAST_NS);
 	uint64_t longest = rl_time_min(rl_round_retry_longest(l), GONE_NS);
 	uint64_t about = rl_time_add(e->now_ns, e->entropy % (longest + 1));
@@ -362,7 +364,7 @@ static void ask_for_it(struct rl_lock *l, const struct rl_event *e)
  * arrive after the acquire that it was meant for, and would let this handle overtake others. */
 void rl_enter_wake(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
 {
-	if (!rl_policy_of(l)->contends)
+	if (!l->policy->contends)
 		return; /* it never has a place */
 	if (e->gone) {
 		ask_for_it(l, e);
@@ -372,17 +374,17 @@ void rl_enter_wake(struct rl_lock *l, const struct rl_event *e, struct rl_effect
 		ask_soon(l, e);
 		return;
 	}
-	if (l->beside && e->node != l->gate && e->call == l->call) {
+	if (l->queue.beside && e->node != l->queue.gate && e->call == l->queue.call) {
 		(void)rl_enter_go_on(l, e, fx); /* the key that it waited for there is gone */
 		return;
 	}
-	if (!rl_state_acquires(l) || !l->placed || e->node != l->gate || e->call != l->call) {
+	if (!rl_state_acquires(l) || !l->queue.placed || e->node != l->queue.gate || e->call != l->queue.call) {
 		rl_queue_give_up(l, UINT32_C(1) << e->node, e->call, fx);
 		return;
 	}
-	l->woken = true;
-	l->changed_ns = e->now_ns;
-	l->place = 1;
+	l->queue.woken = true;
+	l->queue.changed_ns = e->now_ns;
+	l->queue.place = 1;
 	if (l->phase == RL_PAUSED)
 		rl_enter_tick(l, e, fx);
 }
@@ -391,7 +393,7 @@ void rl_enter_wake(struct rl_lock *l, const struct rl_event *e, struct rl_effect
 
 static bool is_ours(const struct rl_lock *l, const struct rl_event *e)
 {
-	return l->offered_ns != 0 && rl_slice_same(e->vote.token, e->token);
+	return l->queue.offered_ns != 0 && rl_slice_same(e->vote.token, e->token);
 }
 
 /* Nothing is sent: the votes come by themselves. */
@@ -399,41 +401,41 @@ static void begin_handed(struct rl_lock *l, const struct rl_event *e, struct rl_
 {
 	rl_acquire_ask(l, e->now_ns, rl_round_nodes(l), fx);
 	*fx = (struct rl_effects){.send = RL_OP_NONE, .observed = fx->observed};
-	l->owed = l->unanswered = 0; /* yet */
+	l->claim.owed = l->claim.unanswered = 0; /* yet */
 	l->round.t0_ns = e->offered_ns;
 }
 
 static void go_on(struct rl_lock *l, const struct rl_event *e)
 {
-	l->asked = rl_round_nodes(l);
+	l->claim.asked = rl_round_nodes(l);
 	l->round.t0_ns = rl_time_min(l->round.t0_ns, e->offered_ns);
 }
 
 /* The gate has taken our place out of its queue, and says how many are left. */
 static void vote(struct rl_lock *l, const struct rl_event *e)
 {
-	if (e->node == l->gate) {
-		l->placed = false;
-		l->contended = e->vote.waiting > 0;
+	if (e->node == l->queue.gate) {
+		l->queue.placed = false;
+		l->queue.contended = e->vote.waiting > 0;
 	}
 	if (l->round.operation == REDLOCK_OP_ACQUIRE)
 		rl_round_cast(l, e->node, rl_round_cast_once(l, e->twins, REDLOCK_VOTE_YES),
 		              rl_time_sub(e->now_ns, l->round.t0_ns));
-	l->owed |= 1u << e->node;
+	l->claim.owed |= 1u << e->node;
 }
 
 static void take(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
 {
-	if (l->claims)
+	if (l->claim.open)
 		go_on(l, e);
 	else
 		begin_handed(l, e, fx);
-	if (!l->handed)
-		l->look.pause_ns = 0;
-	l->stage = RL_STAGE_CLAIM;
-	l->handed = true;
-	l->woken = false;
-	l->changed_ns = e->now_ns;
+	if (!l->queue.handed)
+		l->look.pauses = 0;
+	l->queue.stage = RL_STAGE_CLAIM;
+	l->queue.handed = true;
+	l->queue.woken = false;
+	l->queue.changed_ns = e->now_ns;
 	rl_enter_wait_for_others(l, e->now_ns, 0);
 	vote(l, e);
 	rl_enter_decide(l, e, fx);
@@ -443,10 +445,10 @@ static void take(struct rl_lock *l, const struct rl_event *e, struct rl_effects 
  * holds. */
 void rl_enter_take(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
 {
-	bool in_time = l->offered_ns <= e->offered_ns && e->offered_ns <= e->now_ns;
+	bool in_time = l->queue.offered_ns <= e->offered_ns && e->offered_ns <= e->now_ns;
 	if (!is_ours(l, e))
 		fx->declines = true;
-	else if (l->phase == RL_HELD)
+	else if (rl_state_holds(l))
 		vote(l, e); /* the others were a quorum */
 	else if (rl_state_acquires(l) && in_time)
 		take(l, e, fx);

@@ -8,14 +8,14 @@
 
 bool rl_fence_has_number(const struct rl_lock *l, unsigned node)
 {
-	return rl_policy_of(l)->numbers && l->numbers->of[node] != 0;
+	return l->policy->asks[REDLOCK_OP_ACQUIRE].draws && l->numbers->of[node] != 0;
 }
 
 /* A yes without a number does not count as one. Nor does one with a number that scripts cannot count on from:
  * somebody has written it there, and it would be raised everywhere. */
 void rl_fence_keep(struct rl_lock *l, const struct rl_event *e)
 {
-	if (rl_policy_of(l)->several)
+	if (l->policy->several)
 		rl_many_keep(l, e);
 	else
 		rl_queue_learn(l, e);

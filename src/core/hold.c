@@ -23,16 +23,17 @@ static uint64_t renewal_at(const struct rl_rules *r, uint64_t valid_until, uint6
 	return at - at % (r->renew_ns / COMMON_TIMES);
 }
 
-/* When notice is to be given that its validity ends soon; UINT64_MAX: it was, or none is wanted. */
+/* When notice is to be given that its validity ends soon, if notices are wanted; UINT64_MAX: it was given. */
 static uint64_t danger_at(const struct rl_lock *l)
 {
-	bool none = l->warned || l->rules->danger_ns == 0;
-	return none ? RL_TIME_NEVER : rl_time_sub(l->valid_until_ns, l->rules->danger_ns);
+	return l->warned ? RL_TIME_NEVER : rl_time_sub(l->valid_until_ns, l->rules->danger_ns);
 }
 
 uint64_t rl_hold_deadline(const struct rl_lock *l)
 {
-	uint64_t next = rl_time_min(l->valid_until_ns, danger_at(l));
+	uint64_t next = l->valid_until_ns;
+	if (l->rules->danger_ns > 0)
+		next = rl_time_min(next, danger_at(l));
 	return l->round.open ? next : rl_time_min(next, l->renew_at_ns);
 }
 
@@ -72,16 +73,16 @@ void rl_hold_leap(struct rl_lock *l, const struct rl_event *e)
 	l->hold_until_ns = rl_time_sub(l->hold_until_ns, e->leap_ns);
 	/* The validity of a lock that is handed over counts from its offer. Older offers are void, also if the
 	 * clock has stood still since. */
-	if (l->offered_ns != 0)
-		l->offered_ns = e->now_ns + 1;
+	if (l->queue.offered_ns != 0)
+		l->queue.offered_ns = e->now_ns + 1;
 }
 
-void rl_hold_guard(struct rl_lock *l, const struct rl_event *e)
+void rl_hold_guard(struct rl_lock *l, uint64_t now, uint64_t ttl)
 {
-	uint64_t drift = rl_validity_drift(e->ttl_ns, l->rules->drift_ppm, l->rules->drift_base_ns);
-	l->valid_until_ns = rl_time_min(l->valid_until_ns, rl_validity_end(e->now_ns, e->ttl_ns, drift));
+	uint64_t drift = rl_validity_drift(ttl, l->rules->drift_ppm, l->rules->drift_base_ns);
+	l->valid_until_ns = rl_time_min(l->valid_until_ns, rl_validity_end(now, ttl, drift));
 	if (l->renew_at_ns != RL_TIME_NEVER)
-		l->renew_at_ns = e->now_ns;
+		l->renew_at_ns = now;
 }
 
 void rl_hold_lose(struct rl_lock *l, uint32_t reason, struct rl_effects *fx)
@@ -144,8 +145,7 @@ int rl_hold_turn(struct rl_lock *l, uint64_t now, enum rl_turn turn, struct rl_e
 	if (ttl == 0)
 		ttl = RL_NS_PER_MS;
 	rl_round_open(l, REDLOCK_OP_EXTEND, now, l->valid_until_ns, ttl, fx);
-	l->round.turn = (uint8_t)turn;
-	fx->send = rl_policy_ask(l)->request;
+	rl_round_turn(l, turn, fx);
 	return 0;
 }
 
@@ -163,8 +163,8 @@ void rl_hold_confirm(struct rl_lock *l, const struct rl_event *e, struct rl_effe
 		l->held_ns = e->now_ns;
 		l->hold_until_ns = RL_TIME_NEVER;
 		fx->observed |= RL_COUNT_TAKEN_UP;
-		l->owed = rl_round_nodes(l);
-		l->claim_seq = 0;
+		l->claim.owed = rl_round_nodes(l);
+		l->claim.seq = 0;
 	}
 	rl_hold_until(l, e, valid_until);
 	rl_round_end(l, 0, fx);
@@ -181,7 +181,7 @@ static void fail_extend(struct rl_lock *l, const struct rl_event *e, int result,
 /* A quorum that says "not ours" has let somebody else in, or will: the clock no longer matters. */
 void rl_hold_decide(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
 {
-	const struct rl_ask *ask = rl_policy_ask(l);
+	const struct rl_ask *ask = &l->policy->asks[l->round.ask];
 	enum rl_tally tally = ask->weigh(l);
 	if (tally == RL_WON)
 		rl_hold_confirm(l, e, fx);
@@ -213,13 +213,14 @@ void rl_hold_renew(struct rl_lock *l, uint64_t now, struct rl_effects *fx)
 {
 	uint64_t patience = rl_time_sub(l->valid_until_ns, now) / RENEWAL_PATIENCE;
 	l->renew_at_ns = RL_TIME_NEVER;
+	rl_round_keep_votes(l);
 	if (begin(l, now, l->rules->ttl_ns, true, fx) == 0)
 		l->round.deadline_ns = rl_time_max(l->round.deadline_ns, rl_time_add(now, patience));
 }
 
 void rl_hold_tick(struct rl_lock *l, uint64_t now, struct rl_effects *fx)
 {
-	if (now >= danger_at(l)) {
+	if (l->rules->danger_ns > 0 && now >= danger_at(l)) {
 		l->warned = true;
 		fx->observed |= RL_OBSERVE_DANGER;
 	}
@@ -249,8 +250,7 @@ uint64_t rl_hold_pass_until(const struct rl_lock *l)
 	return may ? l->pass_until_ns : 0;
 }
 
-/* The claim is what both would have asked for, and goes on as both want it. */
-static bool are_alike(const struct rl_rules *a, const struct rl_rules *b)
+bool rl_hold_are_alike(const struct rl_rules *a, const struct rl_rules *b)
 {
 	return a->policy == b->policy && a->ttl_ns == b->ttl_ns && a->drift_ppm == b->drift_ppm &&
 	       a->drift_base_ns == b->drift_base_ns && a->renew_ns == b->renew_ns;
@@ -260,9 +260,9 @@ static bool are_alike(const struct rl_rules *a, const struct rl_rules *b)
  * one, which only the nodes have. */
 bool rl_hold_may_pass(const struct rl_lock *from, const struct rl_lock *to, uint64_t now)
 {
-	bool may = now < rl_hold_pass_until(from) && rl_policy_of(from)->heirs && !rl_state_is_busy(from) &&
+	bool may = now < rl_hold_pass_until(from) && from->policy->heirs && !rl_state_is_busy(from) &&
 	           !rl_hold_is_capped(from);
 	bool wants = rl_state_acquires(to) && now < to->wait_until_ns;
-	return may && wants && are_alike(from->rules, to->rules) &&
+	return may && wants && rl_hold_are_alike(from->rules, to->rules) &&
 	       from->valid_until_ns > rl_time_add(now, to->rules->min_validity_ns);
 }

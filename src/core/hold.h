@@ -51,7 +51,7 @@ void rl_hold_leap(struct rl_lock *lock, const struct rl_event *event);
 
 /* The set is guarded, which was not known when the lock was granted: what is believed of it is no more than a
  * grant of now could promise, and is renewed at once. */
-void rl_hold_guard(struct rl_lock *lock, const struct rl_event *event);
+void rl_hold_guard(struct rl_lock *lock, uint64_t now, uint64_t ttl);
 
 /* `reason`: an RL_COUNT_ bit. */
 void rl_hold_lose(struct rl_lock *lock, uint32_t reason, struct rl_effects *effects);
@@ -67,6 +67,9 @@ void rl_hold_allow_pass(struct rl_lock *lock, uint64_t now_ns);
 /* Until when the handles that wait for a holder of their client may hope that it passes the lock on; they ask
  * no node meanwhile. 0: not at all. */
 uint64_t rl_hold_pass_until(const struct rl_lock *lock);
+
+/* A claim by the one rules is what the other rules would have asked for, and goes on as both want it. */
+bool rl_hold_are_alike(const struct rl_rules *one, const struct rl_rules *other);
 
 /* Whether what `from` holds may be passed on to `to`, which waits for it. */
 bool rl_hold_may_pass(const struct rl_lock *from, const struct rl_lock *to, uint64_t now_ns);

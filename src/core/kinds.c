@@ -11,31 +11,11 @@
 #include "core/share.h"
 #include "core/slots.h"
 
-static enum rl_tally claim(const struct rl_lock *l)
-{
-	return rl_quorum_for_claim(rl_round_count(l));
-}
-
-static enum rl_tally extend(const struct rl_lock *l)
-{
-	return rl_quorum_for_extend(rl_round_count(l));
-}
-
-static enum rl_tally check(const struct rl_lock *l)
-{
-	return rl_quorum_for_check(rl_round_count(l));
-}
-
-static enum rl_tally release(const struct rl_lock *l)
-{
-	return rl_quorum_for_release(rl_round_count(l));
-}
-
 /* From every node, also from those that said no or nothing. */
 static void from_all(const struct rl_lock *l, struct rl_effects *fx)
 {
-	fx->nodes = l->asked;
-	fx->owed = l->owed;
+	fx->nodes = l->claim.asked;
+	fx->owed = l->claim.owed;
 }
 
 /* A failed client tries again, and the next waiter would find the same keys: this release wakes nobody. */
@@ -50,47 +30,43 @@ static void from_all_quietly(const struct rl_lock *l, struct rl_effects *fx)
  * so yet finds out by itself (net/submit.c). */
 static void where_proven(const struct rl_lock *l, struct rl_effects *fx)
 {
-	fx->nodes = l->owed;
-	fx->owed = l->owed & rl_round_voted(l, REDLOCK_VOTE_YES);
+	fx->nodes = l->claim.owed;
+	fx->owed = l->claim.owed & rl_round_voted(l, REDLOCK_VOTE_YES);
 }
 
 /* The operations of a lock whose key has one token as its value. */
 #define TOKEN_HOLDS                                                                                          \
-	[REDLOCK_OP_EXTEND] = {RL_OP_EXTEND, extend, .refused = REDLOCK_E_LOST}, [REDLOCK_OP_RELEASE] = {        \
-	                                                                             RL_OP_RELEASE, release,     \
-	                                                                             .refused = REDLOCK_E_GONE}
+	[REDLOCK_OP_EXTEND] = {RL_OP_EXTEND, rl_round_weigh_extend, .refused = REDLOCK_E_LOST},                  \
+	[REDLOCK_OP_RELEASE] = {RL_OP_RELEASE, rl_round_weigh_release, .refused = REDLOCK_E_GONE}
 #define TOKEN_ASKS                                                                                           \
-	[REDLOCK_OP_ACQUIRE] = {RL_OP_ACQUIRE, claim, REDLOCK_E_BUSY, .keep = rl_queue_learn}, TOKEN_HOLDS
+	[REDLOCK_OP_ACQUIRE] = {RL_OP_ACQUIRE, rl_round_weigh_claim, REDLOCK_E_BUSY, .keep = rl_queue_learn},    \
+	TOKEN_HOLDS
 
 /* The queries of kinds with fresh tokens: their callers want to see every node. */
 #define TOKEN_LOOKS                                                                                          \
-	[REDLOCK_OP_QUERY] = {RL_OP_QUERY, check, REDLOCK_E_GONE, true, rl_finding_keep}, [REDLOCK_OP_PROBE] = { \
-	                                                                                      RL_OP_PROBE,       \
-	                                                                                      check,             \
-	                                                                                      REDLOCK_E_GONE,    \
-	                                                                                      true, NULL}
+	[REDLOCK_OP_QUERY] = {RL_OP_QUERY, rl_round_weigh_check, REDLOCK_E_GONE, true, rl_finding_keep},         \
+	[REDLOCK_OP_PROBE] = {RL_OP_PROBE, rl_round_weigh_check, REDLOCK_E_GONE, true, NULL}
 
 #define MANY_HOLDS                                                                                           \
-	[REDLOCK_OP_EXTEND] = {RL_OP_EXTEND_ALL, extend, REDLOCK_E_LOST, .keep = rl_many_keep},                  \
-	[REDLOCK_OP_RELEASE] = {RL_OP_RELEASE_ALL, release, REDLOCK_E_GONE}
+	[REDLOCK_OP_EXTEND] = {RL_OP_EXTEND_ALL, rl_round_weigh_extend, REDLOCK_E_LOST, .keep = rl_many_keep},   \
+	[REDLOCK_OP_RELEASE] = {RL_OP_RELEASE_ALL, rl_round_weigh_release, REDLOCK_E_GONE}
 
 #define SETNX_ASKS                                                                                           \
-	[REDLOCK_OP_ACQUIRE] = {RL_OP_SETNX, claim, REDLOCK_E_BUSY},                                             \
-	[REDLOCK_OP_EXTEND] = {RL_OP_SETNX_EXTEND, extend, REDLOCK_E_LOST},                                      \
-	[REDLOCK_OP_RELEASE] = {RL_OP_SETNX_RELEASE, release, REDLOCK_E_GONE}
+	[REDLOCK_OP_ACQUIRE] = {RL_OP_SETNX, rl_round_weigh_claim, REDLOCK_E_BUSY},                              \
+	[REDLOCK_OP_EXTEND] = {RL_OP_SETNX_EXTEND, rl_round_weigh_extend, REDLOCK_E_LOST},                       \
+	[REDLOCK_OP_RELEASE] = {RL_OP_SETNX_RELEASE, rl_round_weigh_release, REDLOCK_E_GONE}
 
 /* A release finds the key in either form. */
 #define SHARE_ENDS                                                                                           \
-	[REDLOCK_OP_RELEASE] = {RL_OP_SHARE_RELEASE, release, REDLOCK_E_GONE}, [REDLOCK_OP_QUERY] = {            \
-	                                                                           RL_OP_SHARE_QUERY, check,     \
-	                                                                           REDLOCK_E_GONE, true,         \
-	                                                                           rl_finding_keep}
+	[REDLOCK_OP_RELEASE] = {RL_OP_SHARE_RELEASE, rl_round_weigh_release, REDLOCK_E_GONE},                    \
+	[REDLOCK_OP_QUERY] = {RL_OP_SHARE_QUERY, rl_round_weigh_check, REDLOCK_E_GONE, true, rl_finding_keep}
 #define SHARE_ASKS                                                                                           \
 	[REDLOCK_OP_ACQUIRE] = {RL_OP_SHARE, rl_share_weigh, REDLOCK_E_BUSY, .keep = rl_share_keep},             \
-	[REDLOCK_OP_EXTEND] = {RL_OP_SHARE_EXTEND, extend, REDLOCK_E_LOST}, SHARE_ENDS
+	[REDLOCK_OP_EXTEND] = {RL_OP_SHARE_EXTEND, rl_round_weigh_extend, REDLOCK_E_LOST}, SHARE_ENDS
 
 #define SHARED_BY_TURNS                                                                                      \
-	.asks = {SHARE_ASKS, [REDLOCK_OP_PROBE] = {RL_OP_PROBE, check, REDLOCK_E_GONE, true, NULL}},             \
+	.asks = {SHARE_ASKS, [REDLOCK_OP_PROBE] = {RL_OP_PROBE, rl_round_weigh_check, REDLOCK_E_GONE, true,      \
+	                                           NULL}},                                                       \
 	.signs = true, .tries_again = true, .contends = true, .shares = true, .confirm = rl_share_confirm,       \
 	.give_back = from_all_quietly
 
@@ -108,15 +84,14 @@ const struct rl_policy rl_kinds[RL_KIND_COUNT] = {
         },
     [RL_KIND_FENCED] =
         {
-            .asks = {[REDLOCK_OP_ACQUIRE] = {RL_OP_CLAIM_FENCED, rl_fence_weigh, REDLOCK_E_BUSY,
-                                             .keep = rl_fence_keep},
+            .asks = {[REDLOCK_OP_ACQUIRE] = {RL_OP_ACQUIRE, rl_fence_weigh, REDLOCK_E_BUSY,
+                                             .keep = rl_fence_keep, .draws = true},
                      TOKEN_HOLDS,
                      TOKEN_LOOKS},
             .signs = true,
             .tries_again = true,
             .contends = true,
             .polls = true,
-            .numbers = true,
             .draws = true,
             .many = &rl_kinds[RL_KIND_MANY_FENCED],
             .confirm = rl_fence_confirm,
@@ -128,15 +103,17 @@ const struct rl_policy rl_kinds[RL_KIND_COUNT] = {
             .asks =
                 {
                     TOKEN_ASKS,
-                    [REDLOCK_OP_QUERY] = {RL_OP_QUERY, check, REDLOCK_E_GONE, false, rl_finding_keep},
+                    [REDLOCK_OP_QUERY] = {RL_OP_QUERY, rl_round_weigh_check, REDLOCK_E_GONE, false,
+                                          rl_finding_keep},
                 },
-            .attach = {RL_OP_EXTEND, check, .refused = REDLOCK_E_GONE},
+            .asks[RL_ASK_ATTACH] = {RL_OP_EXTEND, rl_round_weigh_check, .refused = REDLOCK_E_GONE},
             .give_back = where_proven,
         },
     /* A waiter for one name must not keep another one: a release wakes it, and never hands it the lock. */
     [RL_KIND_MANY] =
         {
-            .asks = {[REDLOCK_OP_ACQUIRE] = {RL_OP_CLAIM_ALL, claim, REDLOCK_E_BUSY, .keep = rl_many_keep},
+            .asks = {[REDLOCK_OP_ACQUIRE] = {RL_OP_CLAIM_ALL, rl_round_weigh_claim, REDLOCK_E_BUSY,
+                                             .keep = rl_many_keep},
                      MANY_HOLDS},
             .signs = true,
             .tries_again = true,
@@ -147,13 +124,12 @@ const struct rl_policy rl_kinds[RL_KIND_COUNT] = {
     [RL_KIND_MANY_FENCED] =
         {
             .asks = {[REDLOCK_OP_ACQUIRE] = {RL_OP_CLAIM_ALL, rl_fence_weigh, REDLOCK_E_BUSY,
-                                             .keep = rl_fence_keep},
+                                             .keep = rl_fence_keep, .draws = true},
                      MANY_HOLDS},
             .signs = true,
             .tries_again = true,
             .contends = true,
             .several = true,
-            .numbers = true,
             .draws = true,
             .confirm = rl_fence_confirm,
             .give_back = from_all_quietly,
@@ -162,8 +138,9 @@ const struct rl_policy rl_kinds[RL_KIND_COUNT] = {
     [RL_KIND_SETNX] =
         {
             .asks = {SETNX_ASKS,
-                     [REDLOCK_OP_QUERY] = {RL_OP_SETNX_QUERY, check, REDLOCK_E_GONE, true, rl_finding_keep},
-                     [REDLOCK_OP_PROBE] = {RL_OP_PROBE, check, REDLOCK_E_GONE, true, NULL}},
+                     [REDLOCK_OP_QUERY] = {RL_OP_SETNX_QUERY, rl_round_weigh_check, REDLOCK_E_GONE,
+                                           true, rl_finding_keep},
+                     [REDLOCK_OP_PROBE] = {RL_OP_PROBE, rl_round_weigh_check, REDLOCK_E_GONE, true, NULL}},
             .signs = true,
             .tries_again = true,
             .renews_early = true,
@@ -171,9 +148,10 @@ const struct rl_policy rl_kinds[RL_KIND_COUNT] = {
         },
     [RL_KIND_SETNX_OWN] =
         {
-            .asks = {SETNX_ASKS, [REDLOCK_OP_QUERY] = {RL_OP_SETNX_QUERY, check, REDLOCK_E_GONE, false,
+            .asks = {SETNX_ASKS, [REDLOCK_OP_QUERY] = {RL_OP_SETNX_QUERY,
+                                                       rl_round_weigh_check, REDLOCK_E_GONE, false,
                                                        rl_finding_keep}},
-            .attach = {RL_OP_SETNX_EXTEND, check, .refused = REDLOCK_E_GONE},
+            .asks[RL_ASK_ATTACH] = {RL_OP_SETNX_EXTEND, rl_round_weigh_check, .refused = REDLOCK_E_GONE},
             .renews_early = true,
             .give_back = where_proven,
         },
@@ -194,8 +172,9 @@ const struct rl_policy rl_kinds[RL_KIND_COUNT] = {
         {
             .asks = {[REDLOCK_OP_ACQUIRE] = {RL_OP_SLOT, rl_slots_weigh, REDLOCK_E_BUSY,
                                              .keep = rl_slots_keep},
-                     [REDLOCK_OP_EXTEND] = {RL_OP_EXTEND, extend, .refused = REDLOCK_E_LOST},
-                     [REDLOCK_OP_RELEASE] = {RL_OP_SLOT_RELEASE, release, .refused = REDLOCK_E_GONE},
+                     [REDLOCK_OP_EXTEND] = {RL_OP_EXTEND, rl_round_weigh_extend, .refused = REDLOCK_E_LOST},
+                     [REDLOCK_OP_RELEASE] =
+                         {RL_OP_SLOT_RELEASE, rl_round_weigh_release, .refused = REDLOCK_E_GONE},
                      TOKEN_LOOKS},
             .signs = true,
             .tries_again = true,
@@ -207,34 +186,39 @@ const struct rl_policy rl_kinds[RL_KIND_COUNT] = {
     /* An acquire would not know which slot the value had before. */
     [RL_KIND_SLOTS_OWN] =
         {
-            .asks = {[REDLOCK_OP_EXTEND] = {RL_OP_EXTEND, extend, .refused = REDLOCK_E_LOST},
-                     [REDLOCK_OP_RELEASE] = {RL_OP_SLOT_RELEASE, release, .refused = REDLOCK_E_GONE},
-                     [REDLOCK_OP_QUERY] = {RL_OP_QUERY, check, REDLOCK_E_GONE, false, rl_finding_keep}},
-            .attach = {RL_OP_EXTEND, check, .refused = REDLOCK_E_GONE},
+            .asks = {[REDLOCK_OP_EXTEND] = {RL_OP_EXTEND, rl_round_weigh_extend, .refused = REDLOCK_E_LOST},
+                     [REDLOCK_OP_RELEASE] = {RL_OP_SLOT_RELEASE,
+                                             rl_round_weigh_release, .refused = REDLOCK_E_GONE},
+                     [REDLOCK_OP_QUERY] = {RL_OP_QUERY, rl_round_weigh_check, REDLOCK_E_GONE, false,
+                                           rl_finding_keep}},
+            .asks[RL_ASK_ATTACH] = {RL_OP_EXTEND, rl_round_weigh_check, .refused = REDLOCK_E_GONE},
             .slots = true,
             .give_back = where_proven,
         },
     [RL_KIND_SHARED] = {SHARED_BY_TURNS, .alone = &rl_kinds[RL_KIND_ALONE],
-                        .upgrade = {RL_OP_UPGRADE, claim, REDLOCK_E_BUSY}},
+                        .asks[RL_ASK_UPGRADE] = {RL_OP_UPGRADE, rl_round_weigh_claim, REDLOCK_E_BUSY,
+                                                 .keep = rl_share_keep_turn}},
     [RL_KIND_SHARED_FENCED] = {SHARED_BY_TURNS, .alone = &rl_kinds[RL_KIND_ALONE], .draws = true,
-                               .upgrade = {RL_OP_UPGRADE_FENCED, rl_fence_weigh, REDLOCK_E_BUSY,
-                                           .keep = rl_fence_keep}},
+                               .asks[RL_ASK_UPGRADE] = {RL_OP_UPGRADE, rl_fence_weigh, REDLOCK_E_BUSY,
+                                                        .keep = rl_share_keep_turn, .draws = true}},
     [RL_KIND_SHARED_OWN] =
         {
             .asks = {SHARE_ASKS},
-            .attach = {RL_OP_SHARE_EXTEND, check, .refused = REDLOCK_E_GONE},
+            .asks[RL_ASK_ATTACH] = {RL_OP_SHARE_EXTEND, rl_round_weigh_check, .refused = REDLOCK_E_GONE},
             .shares = true,
             .confirm = rl_share_confirm,
             .give_back = where_proven,
         },
     /* A renewal sent before the upgrade may still arrive after it: an extend of such a node is doubted, too.
-     * A second upgrade keeps the number. */
+     * A second upgrade keeps the number. One that a quorum refuses is lost, as nobody else may be there. */
     [RL_KIND_ALONE] =
         {
-            .asks = {[REDLOCK_OP_EXTEND] = {RL_OP_UPGRADE, extend, REDLOCK_E_LOST}, SHARE_ENDS},
+            .asks = {[REDLOCK_OP_EXTEND] = {RL_OP_UPGRADE, rl_round_weigh_extend, REDLOCK_E_LOST},
+                     SHARE_ENDS},
             .signs = true,
             .contends = true,
-            .upgrade = {RL_OP_UPGRADE, claim, REDLOCK_E_BUSY},
+            .alone = &rl_kinds[RL_KIND_ALONE],
+            .asks[RL_ASK_UPGRADE] = {RL_OP_UPGRADE, rl_round_weigh_extend, REDLOCK_E_LOST},
             .give_back = from_all,
         },
 };

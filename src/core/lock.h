@@ -12,17 +12,15 @@
  * The files call only those in the lines below them (tests/layers.sh wants no circle):
  *
  *     lock.h        one step: which file an event is for
- *     take.h        handed over by message
- *     enter.h       who wait for it                contend.h     whose votes are split
+ *     enter.h       waiting at the gate            contend.h     locks whose votes are split
  *     acquire.h     attempts, and their end        kinds.h       the kinds of locks, a row each
- *     pass.h        passed on within a client      share.h       shared by several holders
- *     hold.h        what is held, extended, lost   fence.h       numbers that only rise
+ *     keep.h        locks that a client keeps      share.h       locks with several holders
+ *     hold.h        renewal, extension, loss       fence.h       numbers that only rise
  *     pace.h        when a waiter asks             quarantine.h  nodes that may have forgotten
  *     round.h       one operation asked of nodes   many.h        several names at once
- *     place.h       places in queues               slots.h       one of k names
- *     gate.h        where waiters meet             hand.h        offers to be handed the lock
- *     policy.h      what a row of a kind is        finding.h     what the nodes have
- *     ballot.h      their votes                    state.h       all that these work on
+ *     queue.h       the gate, places and offers    slots.h       one of k names
+ *     policy.h      the fields of a kind's row     finding.h     the keys that the nodes have
+ *     vote.h        votes and answers              state.h       the data that all of these work on
  *
  * Rules: docs/states.md, docs/promises.md; redis.io, "Distributed Locks with Redis".
  */

@@ -26,26 +26,26 @@ void rl_many_keep(struct rl_lock *l, const struct rl_event *e)
 	rl_queue_learn(l, e);
 	if (e->vote.code != REDLOCK_VOTE_NO || (e->vote.told & (RL_TOLD(NAME) | RL_TOLD(PLACE))) == 0)
 		return;
-	l->obstacle = name_in(e);
-	if (l->claims && l->stage == RL_STAGE_CLAIM)
+	l->queue.obstacle = name_in(e);
+	if (l->claim.open && l->queue.stage == RL_STAGE_CLAIM)
 		lose_patience(l, e);
 	if (e->operation != RL_OP_ENTER_ALL)
 		return; /* what follows, the gate alone says */
-	l->contended = true;
+	l->queue.contended = true;
 	if (e->vote.place == 0) {
-		l->placed = false;
-		l->place = 0;
+		l->queue.placed = false;
+		l->queue.place = 0;
 	}
 }
 
 /* Gates that were passed over were those of another line. */
 void rl_many_line_up(struct rl_lock *l)
 {
-	uint8_t line = l->line;
-	if (rl_policy_of(l)->several && !l->placed && l->obstacle > 0)
-		l->line = (uint8_t)(l->obstacle - 1);
-	if (l->line != line) {
-		l->passed = 0;
-		l->back = false;
+	uint8_t line = l->queue.line;
+	if (l->policy->several && !l->queue.placed && l->queue.obstacle > 0)
+		l->queue.line = (uint8_t)(l->queue.obstacle - 1);
+	if (l->queue.line != line) {
+		l->queue.passed = 0;
+		l->queue.back = false;
 	}
 }

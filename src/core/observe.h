@@ -43,6 +43,7 @@ enum {
 	RL_COUNT_EXPIRED = RL_COUNT_ATTEMPT << 4, /* why the lock is lost: the first of these that is set */
 	RL_COUNT_LEAPT = RL_COUNT_ATTEMPT << 5,
 	RL_COUNT_GONE = RL_COUNT_ATTEMPT << 6,
+	RL_COUNT_LOSSES = RL_COUNT_EXPIRED | RL_COUNT_LEAPT | RL_COUNT_GONE,
 };
 
 /* By number. */

@@ -8,7 +8,7 @@
 
 #include "core/state.h"
 
-/* The shortest and the longest pause; and the shortest one of who cannot see changes. */
+/* The shortest and the longest pause, and the shortest pause of a waiter without a place. */
 #define RL_PACE_LEAST_NS (8 * RL_NS_PER_MS)
 #define RL_PACE_MOST_NS (1000 * RL_NS_PER_MS)
 #define RL_PACE_BLIND_NS (4 * RL_NS_PER_MS)
@@ -19,7 +19,7 @@
 /* When to try again after a refusal; `left_ns`: until the wait ends. */
 uint64_t rl_pace_next(struct rl_lock *lock, const struct rl_event *event, uint64_t left_ns);
 
-/* By chance half of it more or less. */
+/* A random time from half of `ns` to one and a half of it. */
 uint64_t rl_pace_about(uint64_t ns, uint64_t entropy);
 
 /* The last tries ask all nodes: the result is to be what a quorum says. */

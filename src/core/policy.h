@@ -19,26 +19,32 @@ struct rl_ask {
 	/* Takes the values of a vote that was counted and has numbers, also after the decision. NULL: they are
 	 * not needed. */
 	void (*keep)(struct rl_lock *lock, const struct rl_event *reply);
+	bool draws; /* a yes has a fencing number: only nodes of a guarded set can say it */
+};
+
+/* The row of a round: the number of its operation, or one of these. */
+enum {
+	RL_ASK_ATTACH =
+	    REDLOCK_OP_PROBE + 1, /* an extend without an acquire before; a release is possible then, too */
+	RL_ASK_UPGRADE,           /* an extend of those that may become the only one */
+	RL_ASK_COUNT
 };
 
 struct rl_policy {
-	struct rl_ask asks[REDLOCK_OP_PROBE + 1]; /* by operation */
-	struct rl_ask attach;          /* an extend without an acquire before; a release is possible then, too */
-	bool signs;                    /* each attempt has a fresh token; else it is the caller's own value */
-	bool tries_again;              /* an acquire may be several attempts */
-	bool contends;                 /* and what follows a refusal is in contend.h */
-	bool heirs;                    /* a waiter may be handed the lock; else it is woken */
-	bool polls;                    /* a waiter that hears nothing keeps a place by asking */
-	bool numbers;                  /* a claim asks for a fencing number; its votes carry one */
-	bool draws;                    /* it gets a number, at once or by an upgrade: in guarded sets only */
-	bool decimal;                  /* a fresh token is a number, for clients that read it as one */
+	struct rl_ask asks[RL_ASK_COUNT]; /* by operation, and what takes its place */
+	bool signs;                       /* each attempt has a fresh token; else it is the caller's own value */
+	bool tries_again;                 /* an acquire may be several attempts */
+	bool contends;                    /* and what follows a refusal is in contend.h */
+	bool heirs;                       /* a waiter may be handed the lock; else it is woken */
+	bool polls;                       /* a waiter that hears nothing keeps a place by asking */
+	bool draws;                       /* it gets a number, at once or by an upgrade: in guarded sets only */
+	bool decimal;                     /* a fresh token is a number, for clients that read it as one */
 	bool renews_early;             /* after a grant, repairs what others may have written over it (setnx) */
 	bool shares;                   /* others may hold it too; a split vote is then a refusal */
 	bool several;                  /* it waits for one of its names at a time (many.h) */
 	bool slots;                    /* a yes is for one of several names, which it tells (slots.h) */
 	const struct rl_policy *many;  /* the same of several names; NULL: there is none */
 	const struct rl_policy *alone; /* of a shared lock that was upgraded: what it is meanwhile */
-	struct rl_ask upgrade;         /* of those that may become the only one */
 
 	/* A quorum has granted in time. False: something else is to be confirmed first, and was asked for; then
 	 * the votes are weighed again. NULL: nothing is. */
@@ -47,24 +53,6 @@ struct rl_policy {
 	/* Says in `effects` which nodes are to delete what a failed attempt has left, and which owe it. */
 	void (*give_back)(const struct rl_lock *lock, struct rl_effects *effects);
 };
-
-static inline const struct rl_policy *rl_policy_of(const struct rl_lock *lock)
-{
-	const struct rl_policy *policy = lock->rules->policy;
-	return lock->alone ? policy->alone : policy;
-}
-
-/* How the round of the lock is asked and weighed. */
-static inline const struct rl_ask *rl_policy_ask(const struct rl_lock *lock)
-{
-	const struct rl_policy *policy = rl_policy_of(lock);
-	unsigned operation = lock->round.operation;
-	if (operation != REDLOCK_OP_EXTEND)
-		return &policy->asks[operation];
-	if (lock->round.turn == RL_TURN_UP)
-		return &policy->upgrade;
-	return lock->phase == RL_HELD ? &policy->asks[operation] : &policy->attach;
-}
 
 /* The result of an operation. */
 static inline int rl_policy_result(const struct rl_ask *ask, enum rl_tally tally)

@@ -17,47 +17,48 @@
 /* The gate, when the first `passed` nodes are passed over. */
 static uint8_t gate_at(const struct rl_lock *l, const struct rl_event *e, unsigned passed)
 {
-	unsigned at = (l->turn + passed) % l->rules->node_count;
+	unsigned at = (l->queue.turn + passed) % l->rules->node_count;
 	return e->order != NULL ? e->order[at] : (uint8_t)at;
 }
 
 bool rl_queue_choose_gate(struct rl_lock *l, const struct rl_event *e)
 {
-	if (rl_time_stamp_ms(e->now_ns) - l->passed_ms >= COMES_BACK_NS / RL_NS_PER_MS) {
-		l->passed = 0;
-		l->back = false;
+	if (rl_time_stamp_ms(e->now_ns) - l->queue.passed_ms >= COMES_BACK_NS / RL_NS_PER_MS) {
+		l->queue.passed = 0;
+		l->queue.back = false;
 	}
-	uint8_t gate = gate_at(l, e, l->passed);
-	if (l->placed && gate != l->gate)
+	uint8_t gate = gate_at(l, e, l->queue.passed);
+	if (l->queue.placed && gate != l->queue.gate)
 		return false;
-	l->gate = gate;
+	l->queue.gate = gate;
 	return true;
 }
 
 void rl_queue_pass_over(struct rl_lock *l, uint64_t now)
 {
-	l->passed = (uint8_t)((l->passed + 1) % l->rules->node_count);
-	l->passed_ms = rl_time_stamp_ms(now);
+	l->queue.passed = (uint8_t)((l->queue.passed + 1) % l->rules->node_count);
+	l->queue.passed_ms = rl_time_stamp_ms(now);
 }
 
 void rl_queue_find_gate(struct rl_lock *l, const struct rl_event *e)
 {
 	unsigned passed = 0;
 	do
-		l->gate = gate_at(l, e, passed);
-	while (redlock_vote_kind(l->votes[l->gate].code) > REDLOCK_KIND_NO && passed++ < l->rules->node_count);
+		l->queue.gate = gate_at(l, e, passed);
+	while (redlock_vote_kind(l->votes[l->queue.gate].code) > REDLOCK_KIND_NO &&
+	       passed++ < l->rules->node_count);
 }
 
 /* The others may be there, and get turn after turn. Not again and again: one that always answers too late is
  * no gate for us. */
 void rl_queue_come_back(struct rl_lock *l, const struct rl_event *e)
 {
-	if (l->back || redlock_vote_kind(e->vote.code) > REDLOCK_KIND_NO)
+	if (l->queue.back || redlock_vote_kind(e->vote.code) > REDLOCK_KIND_NO)
 		return;
-	for (unsigned i = 0; i < l->passed; i++)
+	for (unsigned i = 0; i < l->queue.passed; i++)
 		if (gate_at(l, e, i) == e->node) {
-			l->passed = (uint8_t)i;
-			l->back = true;
+			l->queue.passed = (uint8_t)i;
+			l->queue.back = true;
 		}
 }
 
@@ -73,40 +74,40 @@ static bool is_shared(const struct rl_event *e)
 void rl_queue_learn(struct rl_lock *l, const struct rl_event *e)
 {
 	const struct rl_vote *vote = &e->vote;
-	l->behind_readers |= is_shared(e);
+	l->queue.behind_readers |= is_shared(e);
 	bool tells =
 	    rl_state_tells(e->operation, RL_TELLS_QUEUE) && redlock_vote_kind(e->vote.code) <= REDLOCK_KIND_NO;
-	if (!tells || !rl_vote_tells(vote, RL_FIELD_WAITING) || e->node != l->gate)
+	if (!tells || !rl_vote_tells(vote, RL_FIELD_WAITING) || e->node != l->queue.gate)
 		return; /* others are asked so, too: they have no queue of ours */
 	if (vote->waiting < 0)
 		return; /* it was asked without its queue */
-	l->contended = vote->waiting > 0;
+	l->queue.contended = vote->waiting > 0;
 	if (e->vote.code == REDLOCK_VOTE_YES) {
-		l->placed = false;
+		l->queue.placed = false;
 		return;
 	}
 	int64_t pttl = vote->pttl_ms, place = vote->place;
-	if (place > 0 && l->place != place) { /* 0: it was not asked for one */
-		l->changed_ns = e->now_ns;        /* somebody before us has had his turn */
-		l->place = (uint16_t)(place & 0xffff);
+	if (place > 0 && l->queue.place != place) { /* 0: it was not asked for one */
+		l->queue.changed_ns = e->now_ns;        /* somebody before us has had his turn */
+		l->queue.place = (uint16_t)(place & 0xffff);
 	}
 	uint64_t free_at_ns = pttl >= 0 ? rl_time_add(e->now_ns, rl_time_ms((uint64_t)pttl)) : RL_TIME_NEVER;
-	if (l->free_at_ns != RL_TIME_NEVER && free_at_ns > rl_time_add(l->free_at_ns, ENDS_LATER_NS))
-		l->taken_ms = rl_time_stamp_ms(e->now_ns);
-	l->free_at_ns = free_at_ns;
+	if (l->queue.free_at_ns != RL_TIME_NEVER && free_at_ns > rl_time_add(l->queue.free_at_ns, ENDS_LATER_NS))
+		l->queue.taken_ms = rl_time_stamp_ms(e->now_ns);
+	l->queue.free_at_ns = free_at_ns;
 }
 
 void rl_queue_learn_waiters(struct rl_lock *l, const struct rl_event *e)
 {
 	if (rl_queue_tells_of_others(e->vote.verdict))
-		l->contended = rl_policy_of(l)->contends;
+		l->queue.contended = l->policy->contends;
 }
 
 /* ---- places ---- */
 
 void rl_queue_give_up(const struct rl_lock *l, uint32_t nodes, unsigned call, struct rl_effects *fx)
 {
-	const struct rl_policy *policy = rl_policy_of(l);
+	const struct rl_policy *policy = l->policy;
 	fx->call = (uint16_t)call;
 	fx->send =
 	    policy->slots || policy->several ? policy->asks[REDLOCK_OP_RELEASE].request : (unsigned)RL_OP_LEAVE;
@@ -117,39 +118,39 @@ void rl_queue_give_up(const struct rl_lock *l, uint32_t nodes, unsigned call, st
 
 void rl_queue_give_back(struct rl_lock *l, struct rl_effects *fx)
 {
-	if (!l->beside)
+	if (!l->queue.beside)
 		return;
 	fx->send = RL_OP_LEAVE;
 	fx->quits = fx->bars = fx->quiet = true;
-	fx->call = l->call;
-	l->beside = false;
+	fx->call = l->queue.call;
+	l->queue.beside = false;
 }
 
 void rl_queue_tidy(struct rl_lock *l, struct rl_effects *fx)
 {
-	uint32_t nodes = l->asked & ~rl_round_voted(l, REDLOCK_VOTE_YES);
+	uint32_t nodes = l->claim.asked & ~rl_round_voted(l, REDLOCK_VOTE_YES);
 	if (nodes != 0)
-		rl_queue_give_up(l, nodes, l->call, fx);
-	l->beside = false;
+		rl_queue_give_up(l, nodes, l->queue.call, fx);
+	l->queue.beside = false;
 }
 
 /* To wake the next one is for who had the lock, or waits no longer. A failed attempt that is tried again only
  * gives back: the next one would find what it has found. */
 void rl_queue_leave(struct rl_lock *l, struct rl_effects *fx)
 {
-	if ((l->contended || l->placed) && fx->send == RL_OP_RELEASE)
+	if ((l->queue.contended || l->queue.placed) && fx->send == RL_OP_RELEASE)
 		fx->send = RL_OP_LEAVE;
 	rl_queue_revoke(l, fx);
 	fx->quiet = false;
-	if (!l->placed)
+	if (!l->queue.placed)
 		return;
-	l->placed = false;
+	l->queue.placed = false;
 	if (fx->send == RL_OP_NONE) {
-		rl_queue_give_up(l, rl_queue_gate_bit(l), l->call, fx);
+		rl_queue_give_up(l, rl_queue_gate_bit(l), l->queue.call, fx);
 		return;
 	}
 	fx->quits = true;
-	fx->call = l->call;
+	fx->call = l->queue.call;
 	fx->nodes |= rl_queue_gate_bit(l);
 }
 
@@ -187,13 +188,12 @@ static bool is_worth_it(const struct rl_rules *r)
 
 void rl_queue_offer(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
 {
-	if (!fx->stands || !rl_policy_of(l)->heirs || count(e->hears) < l->rules->quorum ||
-	    !is_worth_it(l->rules))
+	if (!fx->stands || !l->policy->heirs || count(e->hears) < l->rules->quorum || !is_worth_it(l->rules))
 		return;
-	fx->offered_ns = rl_time_max(l->round.t0_ns, l->offered_ns);
-	if (l->offered_ns == 0)
-		l->offered_ns = fx->offered_ns;
-	l->heard |= e->hears & rl_round_nodes(l);
+	fx->offered_ns = rl_time_max(l->round.t0_ns, l->queue.offered_ns);
+	if (l->queue.offered_ns == 0)
+		l->queue.offered_ns = fx->offered_ns;
+	l->queue.heard |= e->hears & rl_round_nodes(l);
 }
 
 void rl_queue_hand_over(const struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
@@ -212,14 +212,14 @@ void rl_queue_refresh(struct rl_lock *l, uint64_t now)
 
 void rl_queue_revoke(struct rl_lock *l, struct rl_effects *fx)
 {
-	if (l->offered_ns == 0)
+	if (l->queue.offered_ns == 0)
 		return;
 	if (fx->send == RL_OP_NONE)
 		fx->owed = fx->seq = 0;
 	fx->send = RL_OP_LEAVE;
 	fx->nodes = rl_round_nodes(l);
-	fx->owed |= l->heard; /* messages may have been lost: it is released there also when that is late */
+	fx->owed |= l->queue.heard; /* messages may have been lost: it is released there also when that is late */
 	fx->bars = fx->quiet = true;
-	l->handed = false;
-	l->offered_ns = 0;
+	l->queue.handed = false;
+	l->queue.offered_ns = 0;
 }

@@ -31,13 +31,13 @@ static inline bool rl_queue_tells_of_others(int32_t verdict)
 /* The gate's vote in this round. */
 static inline enum redlock_vote_kind rl_queue_gate_vote(const struct rl_lock *lock)
 {
-	return redlock_vote_kind(lock->votes[lock->gate].code);
+	return redlock_vote_kind(lock->votes[lock->queue.gate].code);
 }
 
 /* As a bit among those of the nodes. */
 static inline uint32_t rl_queue_gate_bit(const struct rl_lock *lock)
 {
-	return UINT32_C(1) << lock->gate;
+	return UINT32_C(1) << lock->queue.gate;
 }
 
 /* Finds the gate for a first attempt, which asks all nodes: the first node in the agreed order that has not

@@ -34,8 +34,7 @@ enum rl_tally rl_quorum_for_extend(struct rl_count count);
 enum rl_tally rl_quorum_for_check(struct rl_count count);
 
 /* Release: won when a quorum deleted the key, refused when a quorum did not have it. Also won when a quorum
- * has answered, and so many deleted it that no quorum can be found that did not have it, whatever the silent
- * ones have. */
+ * has answered and more than nodes - quorum of them deleted it: the silent nodes cannot change that. */
 enum rl_tally rl_quorum_for_release(struct rl_count count);
 
 #endif

@@ -17,7 +17,9 @@ uint32_t rl_round_next_seq(struct rl_lock *l)
 
 static void ask(const struct rl_lock *l, uint32_t nodes, struct rl_effects *fx)
 {
-	fx->send = rl_policy_ask(l)->request;
+	const struct rl_ask *what = &l->policy->asks[l->round.ask];
+	fx->send = what->request;
+	fx->draws = what->draws;
 	fx->nodes = nodes;
 	fx->seq = l->round.seq;
 	fx->ttl_ns = l->round.ttl_ns;
@@ -29,8 +31,10 @@ void rl_round_open(struct rl_lock *l, enum redlock_operation operation, uint64_t
 	assert(!l->round.open || l->round.background); /* one caller at a time */
 	if (l->round.open)
 		l->renew_at_ns = now; /* the caller's operation replaces the renewal: renew after it */
+	bool attaches = operation == REDLOCK_OP_EXTEND && l->phase != RL_HELD;
 	l->round = (struct rl_round){
 	    .operation = (uint8_t)operation,
+	    .ask = (uint8_t)(attaches ? (unsigned)RL_ASK_ATTACH : operation),
 	    .open = true,
 	    .seq = rl_round_next_seq(l),
 	    .t0_ns = now,
@@ -40,6 +44,14 @@ void rl_round_open(struct rl_lock *l, enum redlock_operation operation, uint64_t
 	l->round.votes[REDLOCK_KIND_PENDING] = (uint8_t)l->rules->node_count;
 	memset(l->votes, 0, l->rules->node_count * sizeof l->votes[0]);
 	ask(l, rl_round_nodes(l), fx);
+}
+
+void rl_round_turn(struct rl_lock *l, enum rl_turn turn, struct rl_effects *fx)
+{
+	l->round.turn = (uint8_t)turn;
+	if (turn == RL_TURN_UP)
+		l->round.ask = RL_ASK_UPGRADE;
+	ask(l, fx->nodes, fx);
 }
 
 void rl_round_again(struct rl_lock *l, uint32_t nodes, uint64_t now, struct rl_effects *fx)
@@ -68,10 +80,16 @@ void rl_round_end(struct rl_lock *l, int result, struct rl_effects *fx)
 
 void rl_round_pause(struct rl_lock *l, uint64_t until)
 {
-	l->round.operation = REDLOCK_OP_ACQUIRE;
+	l->round.operation = l->round.ask = REDLOCK_OP_ACQUIRE;
 	l->round.open = false;
 	l->phase = RL_PAUSED;
 	l->retry_at_ns = until;
+}
+
+void rl_round_keep_votes(struct rl_lock *l)
+{
+	if (l->caller_votes != NULL && !l->round.background)
+		memcpy(l->caller_votes, l->votes, l->rules->node_count * sizeof l->votes[0]);
 }
 
 void rl_round_silence(struct rl_lock *l)
@@ -137,6 +155,26 @@ struct rl_count rl_round_count(const struct rl_lock *l)
 	                         .fatal = l->round.votes[REDLOCK_KIND_FATAL]};
 }
 
+enum rl_tally rl_round_weigh_claim(const struct rl_lock *l)
+{
+	return rl_quorum_for_claim(rl_round_count(l));
+}
+
+enum rl_tally rl_round_weigh_extend(const struct rl_lock *l)
+{
+	return rl_quorum_for_extend(rl_round_count(l));
+}
+
+enum rl_tally rl_round_weigh_check(const struct rl_lock *l)
+{
+	return rl_quorum_for_check(rl_round_count(l));
+}
+
+enum rl_tally rl_round_weigh_release(const struct rl_lock *l)
+{
+	return rl_quorum_for_release(rl_round_count(l));
+}
+
 uint32_t rl_round_voted(const struct rl_lock *l, enum redlock_vote_code code)
 {
 	uint32_t nodes = 0;
@@ -156,7 +194,8 @@ uint64_t rl_round_retry_at(const struct rl_lock *l, const struct rl_event *e, ui
 
 uint64_t rl_round_retry_pause(const struct rl_lock *l)
 {
-	return rl_time_max(l->look.pause_ns, RL_ROUND_RETRY_MIN_NS);
+	uint64_t grown = rl_time_min(RL_ROUND_RETRY_MIN_NS << l->look.pauses, rl_round_retry_longest(l));
+	return rl_time_max(grown, RL_ROUND_RETRY_MIN_NS);
 }
 
 uint64_t rl_round_retry_longest(const struct rl_lock *l)
@@ -167,5 +206,6 @@ uint64_t rl_round_retry_longest(const struct rl_lock *l)
 
 void rl_round_retry_grow(struct rl_lock *l)
 {
-	l->look.pause_ns = rl_time_min(2 * rl_round_retry_pause(l), rl_round_retry_longest(l));
+	bool grows = rl_round_retry_pause(l) < rl_round_retry_longest(l);
+	l->look.pauses = (uint8_t)(l->look.pauses + grows);
 }

@@ -21,6 +21,9 @@ uint32_t rl_round_next_seq(struct rl_lock *lock);
 void rl_round_open(struct rl_lock *lock, enum redlock_operation operation, uint64_t now_ns, uint64_t until_ns,
                    uint64_t ttl_ns, struct rl_effects *effects);
 
+/* The round that was opened in this step also makes the lock exclusive, or shared again. */
+void rl_round_turn(struct rl_lock *lock, enum rl_turn turn, struct rl_effects *effects);
+
 /* The votes of `nodes` are out again, and may take a node timeout from now. Validity still counts from the
  * first request. The caller has made sure that nothing of the first one is on its way there any more. */
 void rl_round_again(struct rl_lock *lock, uint32_t nodes, uint64_t now_ns, struct rl_effects *effects);
@@ -29,6 +32,9 @@ void rl_round_end(struct rl_lock *lock, int result, struct rl_effects *effects);
 
 /* Pauses the acquire until then: no request is out meanwhile. */
 void rl_round_pause(struct rl_lock *lock, uint64_t until_ns);
+
+/* Before a renewal: keeps the votes of the caller's last operation, which tell why it failed. */
+void rl_round_keep_votes(struct rl_lock *lock);
 
 /* At the deadline of a round, silence is a vote. */
 void rl_round_silence(struct rl_lock *lock);
@@ -55,6 +61,12 @@ enum redlock_vote_code rl_round_cast_once(struct rl_lock *lock, uint32_t twins, 
 
 struct rl_count rl_round_count(const struct rl_lock *lock);
 
+/* Weigh the votes by the rule of an operation (quorum.h). */
+enum rl_tally rl_round_weigh_claim(const struct rl_lock *lock);
+enum rl_tally rl_round_weigh_extend(const struct rl_lock *lock);
+enum rl_tally rl_round_weigh_check(const struct rl_lock *lock);
+enum rl_tally rl_round_weigh_release(const struct rl_lock *lock);
+
 /* The nodes that voted so. */
 uint32_t rl_round_voted(const struct rl_lock *lock, enum redlock_vote_code code);
 
@@ -64,7 +76,7 @@ uint32_t rl_round_voted(const struct rl_lock *lock, enum redlock_vote_code code)
 #define RL_ROUND_RETRY_MIN_NS RL_NS_PER_MS
 
 /* A pause that grows each time: 1 ms, 2 ms, 4 ms ..., up to an eighth of a node timeout. It begins anew when
- * look.pause_ns is 0. */
+ * look.pauses is 0. */
 uint64_t rl_round_retry_pause(const struct rl_lock *lock);
 void rl_round_retry_grow(struct rl_lock *lock);
 uint64_t rl_round_retry_longest(const struct rl_lock *lock);

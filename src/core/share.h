@@ -6,7 +6,8 @@
  * (docs/decisions/shared.md).
  *
  *     upgrade      each node makes the key the handle's own, if nobody else is in the set; without a quorum
- *                  the handle stays shared, and a renewal turns back what was turned
+ *                  the handle stays shared, and a renewal turns back what was turned. It is lost if a quorum
+ *                  no longer has its token
  *     downgrade    the handle is shared from now on, and a renewal turns the keys
  */
 #ifndef RL_CORE_SHARE_H
@@ -14,7 +15,7 @@
 
 #include "core/state.h"
 
-/* A quorum in time suffices where the gate did not say no: there somebody may wait who goes first. */
+/* A quorum in time suffices unless the gate refused: a waiter that goes first may stand in line there. */
 enum rl_tally rl_share_weigh(const struct rl_lock *lock);
 
 /* Whether the gate has said so; else its vote is waited for, for as long again as the quorum took. */
@@ -25,6 +26,9 @@ void rl_share_keep(struct rl_lock *lock, const struct rl_event *reply);
 
 /* The event TURN: begins an upgrade or downgrade. 0, STATE, LOST or LIMIT. */
 int rl_share_turn(struct rl_lock *lock, const struct rl_event *event, struct rl_effects *effects);
+
+/* Takes what a refusal of an upgrade says besides no. */
+void rl_share_keep_turn(struct rl_lock *lock, const struct rl_event *reply);
 
 /* An upgrade has a new vote, or its time is over. */
 void rl_share_decide(struct rl_lock *lock, const struct rl_event *event, struct rl_effects *effects);

@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <string.h>
 
 struct rl_slice {
@@ -20,6 +21,15 @@ static inline struct rl_slice rl_slice_of(const char *text)
 static inline bool rl_slice_same(struct rl_slice a, struct rl_slice b)
 {
 	return a.size == b.size && memcmp(a.bytes, b.bytes, a.size) == 0;
+}
+
+/* FNV-1a. */
+static inline uint32_t rl_slice_hash(struct rl_slice slice)
+{
+	uint32_t hash = 2166136261u;
+	for (size_t i = 0; i < slice.size; i++)
+		hash = (hash ^ (unsigned char)slice.bytes[i]) * 16777619u;
+	return hash;
 }
 
 /* Appends two hex digits for each byte. Returns the position after them. */

@@ -34,7 +34,7 @@ static uint64_t leading(const struct rl_lock *l)
 struct rl_count rl_slots_count(const struct rl_lock *l)
 {
 	struct rl_count c = rl_round_count(l);
-	if (rl_policy_of(l)->slots && c.yes > 0)
+	if (l->policy->slots && c.yes > 0)
 		c.yes = count(l, leading(l));
 	return c;
 }
@@ -59,17 +59,17 @@ void rl_slots_keep(struct rl_lock *l, const struct rl_event *e)
 		return;
 	}
 	l->numbers->of[e->node] = (uint64_t)slot + 1;
-	l->first = (uint8_t)(leading(l) - 1);
+	l->claim.first = (uint8_t)(leading(l) - 1);
 }
 
 bool rl_slots_confirm(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
 {
 	(void)e;
 	uint64_t slot = leading(l);
-	l->slot = (uint8_t)(slot - 1);
+	l->claim.slot = (uint8_t)(slot - 1);
 	for (unsigned i = 0; i < l->rules->node_count; i++)
 		if (given(l, i) != 0 && given(l, i) != slot) {
-			l->refused |= 1u << i;
+			l->claim.refused |= 1u << i;
 			rl_slots_return(i, fx);
 		}
 	return true;
@@ -88,13 +88,13 @@ void rl_slots_return(unsigned node, struct rl_effects *fx)
 bool rl_slots_is_other(const struct rl_lock *l, const struct rl_event *e)
 {
 	bool gives = l->phase == RL_HELD && rl_vote_tells(&e->vote, RL_FIELD_SLOT);
-	return gives && e->vote.slot != l->slot;
+	return gives && e->vote.slot != l->claim.slot;
 }
 
 void rl_slots_turn(struct rl_lock *l, const struct rl_event *e)
 {
 	if (l->rules->slots > 0)
-		l->first = (uint8_t)(e->entropy % l->rules->slots);
+		l->claim.first = (uint8_t)(e->entropy % l->rules->slots);
 }
 
 bool rl_slots_are_split(const struct rl_lock *l)

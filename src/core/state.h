@@ -41,7 +41,6 @@ enum {
 	X(HAND, "hand over", RL_TELLS_WAITERS)                                                                   \
 	X(MEET, "meet", 0)                                                                                       \
 	X(ADMIT, "admit", 0)                                                                                     \
-	X(CLAIM_FENCED, "acquire", 0)                                                                            \
 	X(RAISE, "raise", 0)                                                                                     \
 	X(CLAIM_ALL, "claim all", 0)                                                                             \
 	X(ENTER_ALL, "enter for all", RL_TELLS_QUEUE)                                                            \
@@ -58,8 +57,7 @@ enum {
 	X(SHARE_EXTEND, "extend share", 0)                                                                       \
 	X(SHARE_RELEASE, "release share", RL_TELLS_WAITERS)                                                      \
 	X(SHARE_QUERY, "query share", RL_TELLS_KEY | RL_TELLS_FINDING)                                           \
-	X(UPGRADE, "upgrade", 0)                                                                                 \
-	X(UPGRADE_FENCED, "upgrade", 0)
+	X(UPGRADE, "upgrade", 0)
 
 enum {
 #define RL_OP_ENUM(name, word, tells) RL_OP_##name,
@@ -98,6 +96,7 @@ struct rl_rules {
 	uint64_t renew_ns;    /* 0: never */
 	uint64_t danger_ns;   /* 0: no notice */
 	uint64_t max_hold_ns; /* 0: no cap */
+	uint64_t sticky_ns;   /* for so long after a grant a released lock is kept; 0: never */
 	uint64_t
 	    max_extends;  /* 0: no cap; as wide as the others: no padding, and rules can be compared as bytes */
 	uint64_t follows; /* 1: nobody asked for the TTL, which becomes the longest that the node set permits */
@@ -110,6 +109,7 @@ enum rl_phase {
 	RL_HELD,      /* granted, and the clock has not reached valid_until_ns */
 	RL_LOST,      /* was held; terminal until released */
 	RL_RELEASING, /* a release is out */
+	RL_KEPT,      /* its caller has released it, and the client keeps it for its next acquire: keep.h */
 	RL_LOOKING,   /* an attempt was refused, and the nodes are asked by whom */
 	RL_INSISTING, /* its votes are split, and some are asked for again */
 	RL_WATCHING,  /* between two looks */
@@ -132,10 +132,10 @@ enum rl_whose { RL_KEY_UNKNOWN, RL_KEY_NONE, RL_KEY_OURS, RL_KEY_OTHERS };
 /* The last look that an attempt had at the keys. */
 struct rl_look {
 	uint32_t seq;
-	uint32_t out;      /* bit per node: no answer yet */
-	uint32_t before;   /* bit per node: its value comes before our token */
-	uint8_t place;     /* of the first node that had a key, in the order that contenders share */
-	uint64_t pause_ns; /* before the next one */
+	uint32_t out;    /* bit per node: no answer yet */
+	uint32_t before; /* bit per node: its value comes before our token */
+	uint8_t place;   /* of the first node that had a key, in the order that contenders share */
+	uint8_t pauses;  /* so often the pause before the next one has grown */
 };
 
 /* One operation asked of all nodes. It stays, closed, after its decision, so that late votes are recorded. An
@@ -143,6 +143,7 @@ struct rl_look {
 struct rl_round {
 	uint32_t seq;
 	uint8_t operation; /* enum redlock_operation */
+	uint8_t ask;       /* how it is asked and weighed: a row of the policy */
 	bool open;
 	bool background;                       /* a renewal: nobody waits for its result */
 	uint8_t turn;                          /* enum rl_turn */
@@ -155,7 +156,8 @@ struct rl_round {
 	uint64_t ttl_ns;
 };
 
-/* One node's vote in the round, and whose key it had at the last look. */
+/* One node's vote in the round, and whose key it had at the last look. Of an upgrade: NONE, if the node said
+ * that our token is not in the key. */
 struct rl_ballot {
 	uint64_t rtt_ns : 48; /* three days at most */
 	uint8_t code;         /* enum redlock_vote_code */
@@ -171,18 +173,70 @@ struct rl_numbers {
 	                * when that is over */
 };
 
+/* The claim of the current token: what the nodes may have of it. */
+struct rl_claim {
+	uint32_t seq;        /* of the attempt that the token was sent with */
+	uint32_t asked;      /* bit per node: the token was sent to it */
+	uint32_t owed;       /* bit per node: the token's key may exist there */
+	uint32_t refused;    /* bit per node: it said no to the token */
+	uint32_t unanswered; /* bit per node: it has not answered the last request for the token */
+	bool open;           /* an attempt is out and was not given back: its votes count */
+	uint8_t slot;        /* the one that was granted last, from 0 on */
+	uint8_t first;       /* the slot that nodes are to try first */
+};
+
+/* The queue of the waiters, as the lock sees it: its gate, our place there, and what has been heard of it
+ * (queue.h, enter.h). An acquire that never waits only forgets what the last one knew. */
+struct rl_queue {
+	uint64_t changed_ns; /* when something was last seen to change for the waiters */
+	uint64_t free_at_ns; /* when the key at the gate expires, as far as is known */
+	uint64_t offered_ns; /* since when our token may be handed the lock; 0: it may not */
+	uint32_t heard;      /* bit per node: it may give our token its key, which was on offer */
+	uint32_t looked_ms;  /* when all nodes were last asked, modulo 2^32 */
+	uint32_t passed_ms;  /* when a gate was last passed over, modulo 2^32 */
+	uint32_t taken_ms;   /* when the key was last seen to end later than before, modulo 2^32 */
+	uint16_t place;      /* at the gate; 1: the first, 0: unknown */
+	uint16_t call;       /* number of the acquire, modulo RL_CALLS: a place is that of one call */
+	uint8_t turn;        /* of the order of nodes, by the name: where it begins */
+	uint8_t passed;      /* so many of them were silent, and do not count as the gate */
+	uint8_t gate;        /* node */
+	uint8_t obstacle; /* of several names: the one that somebody else has, 1: the first; 0: none is known */
+	uint8_t line; /* the same: the one that it waits for in a queue, 0: the first; `turn` is that name's */
+	enum rl_stage stage : 2;
+	bool beside : 1;         /* nodes other than the gate may have our place in their queues, too */
+	bool contended : 1;      /* others want the lock */
+	bool placed : 1;         /* the gate may have our place in its queue */
+	bool polls : 1;          /* no message of the gate is heard: the place is kept by asking */
+	bool woken : 1;          /* it has said that it is our turn */
+	bool back : 1;           /* we have come back to a gate that we had passed over */
+	bool behind_readers : 1; /* the key that kept us out is shared */
+	bool handed : 1;         /* the attempt was begun by a message that the lock is handed over */
+	bool kept_out : 1;       /* a shared lock: a node has said that somebody waits who goes first */
+};
+
 struct rl_lock {
-	const struct rl_rules *rules;     /* lent by the caller, as are votes and findings */
-	struct rl_ballot *votes;          /* of `round`, one for each node */
+	const struct rl_rules *rules; /* lent by the caller, as are votes and findings */
+	const struct rl_policy
+	    *policy;             /* that of the rules; of a shared lock that was upgraded, what it is alone */
+	struct rl_ballot *votes; /* of `round`, one for each node */
+	struct rl_ballot *caller_votes;   /* the same: of the caller's last operation, while `round` is a renewal;
+	                                   * NULL: no memory for them */
 	struct redlock_finding *findings; /* the same; NULL: no memory for them */
 	struct rl_numbers *numbers;       /* the same; NULL: the nodes are not guarded, and there are no slots */
 	struct rl_round round;
 	struct rl_look look;
-	uint64_t wait_until_ns;   /* end of the acquire call */
-	uint64_t quorum_until_ns; /* end of patience with an unreachable quorum; 0: the last attempt had one */
+	struct rl_claim claim;
+	struct rl_queue queue;
+	uint64_t wait_until_ns; /* end of the acquire call */
+	union {
+		uint64_t
+		    quorum_until_ns; /* end of patience with an unreachable quorum; 0: the last attempt had one */
+		uint64_t sticky_until_ns; /* HELD, KEPT: a release after this is one at the nodes */
+	};
 	union {
 		uint64_t retry_at_ns;   /* PAUSED: until then */
 		uint64_t pass_until_ns; /* HELD: so long the claim may be passed on within the client */
+		uint64_t keep_until_ns; /* KEPT: then the nodes get it back */
 	};
 	uint64_t valid_until_ns; /* 0: not held */
 	uint64_t renew_at_ns;    /* UINT64_MAX: no renewal due */
@@ -190,54 +244,19 @@ struct rl_lock {
 		uint64_t hold_until_ns; /* HELD: the cap of max_hold_ns as a point in time */
 		uint64_t began_ns;      /* before: when the acquire call began */
 	};
-	uint64_t changed_ns; /* when something was last seen to change for the waiters */
-	uint64_t free_at_ns; /* when the key at the gate expires, as far as is known */
 	union {
 		uint64_t trip_ns; /* a waiter: how long the last attempt took */
 		uint64_t held_ns; /* HELD, LOST: since when it has held the lock */
 	};
-	uint64_t offered_ns; /* since when our token may be handed the lock; 0: it may not */
-	uint32_t last_seq;
-	uint32_t owed;       /* bit per node: the current token's key may exist there */
-	uint32_t claim_seq;  /* of the attempt that the current token was sent with */
-	uint32_t refused;    /* bit per node: it said no to that token */
-	uint32_t asked;      /* bit per node: the token was sent to it */
-	uint32_t unanswered; /* bit per node: it has not answered the last request for it */
-	uint32_t heard;      /* bit per node: it may give our token its key, which was on offer */
-	union {
-		uint32_t extends;  /* since the grant */
-		uint32_t taken_ms; /* a waiter: when the key was last seen to end later than before, modulo 2^32 */
-	};
-	uint32_t looked_ms; /* when a waiter last asked all nodes, modulo 2^32 */
-	uint32_t passed_ms; /* when a gate was last passed over, modulo 2^32 */
+	uint32_t last_seq; /* of the operations that were sent */
+	uint32_t extends;  /* since the grant */
 
 	/* A process may have a hundred thousand of these: what is small shares a word. */
 	enum rl_phase phase : 4;
 	enum redlock_operation waiting : 4; /* a query or probe: it begins after the renewal that is out */
-	enum rl_stage stage : 2;
-	unsigned passes : 9;     /* so often the claim was passed on */
-	bool claims : 1;         /* an attempt is out and was not given back: its votes count */
-	bool warned : 1;         /* the notice of danger was given for this validity */
-	bool beside : 1;         /* nodes other than the gate may have our place in their queues, too */
-	bool contended : 1;      /* others want the lock */
-	bool placed : 1;         /* the gate may have our place in its queue */
-	bool polls : 1;          /* no message of the gate is heard: the place is kept by asking */
-	bool woken : 1;          /* it has said that it is our turn */
-	bool back : 1;           /* it has come back to a gate that it had passed over */
-	bool behind_readers : 1; /* the key that kept it out is shared */
-	bool handed : 1;         /* the attempt was begun by a message that the lock is handed over */
-	bool alone : 1;          /* a shared lock: it was upgraded, and is the only one */
-	bool kept_out : 1;       /* the same: a node has said that somebody waits who goes first */
-	int8_t verdict;          /* of the last attempt that had its full time; 0: none yet */
-	uint8_t turn;            /* of the order of nodes, by the name: where it begins */
-	uint8_t passed;          /* so many of them were silent, and do not count as the gate */
-	uint8_t gate;            /* node */
-	uint16_t place;          /* in its queue; 1: the first, 0: unknown */
-	uint16_t call;           /* number of the acquire, modulo RL_CALLS: a place is that of one call */
-	uint8_t obstacle; /* of several names: the one that somebody else has, 1: the first; 0: none is known */
-	uint8_t line;  /* the same: the one that it waits for in a queue, 0: the first; `turn` is that name's */
-	uint8_t slot;  /* the one that was granted last, from 0 on */
-	uint8_t first; /* the one that nodes are to try first */
+	unsigned passes : 9;                /* so often the claim was passed on */
+	bool warned : 1;                    /* the notice of danger was given for this validity */
+	int8_t verdict;                     /* of the last attempt that had its full time; 0: none yet */
 };
 
 enum rl_event_kind {
@@ -253,7 +272,8 @@ enum rl_event_kind {
 	RL_EV_HAND,
 	RL_EV_LEAP,
 	RL_EV_PASS,
-	RL_EV_LATE, /* the caller learns of its grant after the validity: the acquire fails */
+	RL_EV_RECALL, /* a waiter elsewhere wants what is held or kept; or it can no longer ask for it */
+	RL_EV_LATE,   /* the caller learns of its grant after the validity: the acquire fails */
 	RL_EV_GUARDED,
 	RL_EV_SHORTER /* a node refuses the TTL of the round; that of the rules is shorter. STATE: it is not asked
 	               */
@@ -268,7 +288,7 @@ struct rl_event {
 	uint64_t behind_ns;    /* until then another handle of this client is first for the lock; 0: none is */
 	uint64_t offered_ns;   /* HAND: the number of the offer that was taken */
 	uint64_t leap_ns;      /* LEAP: so much more time has passed than the clock shows */
-	uint64_t heir_ns;      /* RELEASE: when it was told who comes next; 0: it was not */
+	uint64_t heir_ns;      /* RELEASE, RECALL: when it was told who comes next; 0: it was not */
 	const uint8_t *order;  /* the nodes in the order that all contenders share; NULL: as numbered */
 	struct rl_slice token; /* ours: the one that was signed last */
 	struct rl_vote vote;   /* REPLY; not PENDING. HAND: for which token, and how many wait if it is known */
@@ -279,15 +299,16 @@ struct rl_event {
 	uint32_t twins;        /* REPLY, HAND: bit per node that is, or was in this round, the same server */
 	uint16_t call;         /* WAKE, HAND: whose place it was */
 	uint8_t generation; /* REPLY: of the node set's configuration that a yes was given under; 0: no guard */
-	bool deaf;          /* WAKE: it is not woken; nothing is heard of the node any more */
-	bool front;         /* WAKE: no turn; no handle of the client is before it any more */
-	bool gone;          /* WAKE: it is not woken; the key that the node had is gone */
-	bool probe;         /* QUERY: whether the nodes would take the lock, not what they have */
-	bool up;            /* TURN: from shared to exclusive; else back */
-	bool passes;        /* RELEASE: another handle of this client may get it */
-	bool identified;    /* REPLY: each node has said who it is */
-	bool ordered;       /* each node that works has said who it is, so all clients have this order */
-	bool more;          /* REPLY: others of the same moment follow; the last one decides */
+	bool deaf;       /* WAKE: it is not woken; nothing is heard of the node any more. RECALL: nobody waits */
+	bool front;      /* WAKE: no turn; no handle of the client is before it any more */
+	bool gone;       /* WAKE: it is not woken; the key that the node had is gone */
+	bool probe;      /* QUERY: whether the nodes would take the lock, not what they have */
+	bool up;         /* TURN: from shared to exclusive; else back */
+	bool passes;     /* RELEASE: another handle of this client may get it */
+	bool keeps;      /* RELEASE: the client may keep it: nobody waits for it, and who will is heard */
+	bool identified; /* REPLY: each node has said who it is */
+	bool ordered;    /* each node that works has said who it is, so all clients have this order */
+	bool more;       /* REPLY: others of the same moment follow; the last one decides */
 };
 
 struct rl_effects {
@@ -299,6 +320,7 @@ struct rl_effects {
 	uint64_t offered_ns; /* of `enter`: the number of our offer, or RL_QUEUE_POLLS; 0: there is no offer */
 	uint64_t began_ns;   /* of an acquire that is `done`: when it began; 0: by a pass */
 	bool sign;           /* before it is sent: make a fresh token */
+	bool draws;          /* a yes has a fencing number */
 	bool again;          /* the round that was sent before, and its token */
 	bool quits;          /* LEAVE: our place is given up, */
 	uint16_t call;       /* of this call; also of `enter` */
@@ -316,6 +338,12 @@ struct rl_effects {
 	int result;
 	uint32_t observed; /* RL_OBSERVE_ and RL_COUNT_ bits */
 };
+
+/* Whether the keys of a granted claim are counted on: for the nodes it is held. */
+static inline bool rl_state_holds(const struct rl_lock *lock)
+{
+	return lock->phase == RL_HELD || lock->phase == RL_KEPT;
+}
 
 /* Whether an attempt is out, or one is paused for. */
 static inline bool rl_state_acquires(const struct rl_lock *lock)

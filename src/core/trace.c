@@ -13,7 +13,7 @@ static const char *const phase_names[] = {
     [RL_IDLE] = "idle",       [RL_ACQUIRING] = "acquiring", [RL_PAUSED] = "paused",
     [RL_HELD] = "held",       [RL_LOST] = "lost",           [RL_RELEASING] = "releasing",
     [RL_LOOKING] = "looking", [RL_INSISTING] = "insisting", [RL_WATCHING] = "watching",
-    [RL_RAISING] = "raising",
+    [RL_RAISING] = "raising", [RL_KEPT] = "kept",
 };
 
 static const char *const event_names[] = {
@@ -22,6 +22,7 @@ static const char *const event_names[] = {
     [RL_EV_TICK] = "tick",       [RL_EV_WAKE] = "wake",     [RL_EV_HAND] = "hand",
     [RL_EV_LEAP] = "clock",      [RL_EV_PASS] = "pass",     [RL_EV_TURN] = "turn",
     [RL_EV_GUARDED] = "guarded", [RL_EV_LATE] = "late",     [RL_EV_SHORTER] = "shorter",
+    [RL_EV_RECALL] = "recall",
 };
 
 static const char *const op_words[RL_OP_COUNT] = {
@@ -87,7 +88,7 @@ static bool sends_as(const struct rl_effects *fx, const struct rl_ask *ask)
 /* Whether the nodes are sent what this kind of lock asks for `operation`. */
 static bool sends(const struct rl_lock *lock, const struct rl_effects *fx, enum redlock_operation operation)
 {
-	return sends_as(fx, &rl_policy_of(lock)->asks[operation]);
+	return sends_as(fx, &lock->policy->asks[operation]);
 }
 
 /* A waiter asks whether it is its turn. */
@@ -115,25 +116,26 @@ static void add_effects(struct text *t, const struct rl_lock *lock, const struct
 		if ((fx->observed >> i & 1) != 0 && rl_observe_words[i] != NULL)
 			add(t, " | %s", rl_observe_words[i]);
 	if (fx->send != RL_OP_NONE)
-		add(t, " | send %s #%" PRIu32, op_words[enters_alone(fx) ? entering(rl_policy_of(lock)) : fx->send],
+		add(t, " | send %s #%" PRIu32, op_words[enters_alone(fx) ? entering(lock->policy) : fx->send],
 		    fx->seq);
-	if (fx->again || fx->tidies || (sends(lock, fx, REDLOCK_OP_ACQUIRE) && lock->stage == RL_STAGE_GATE))
+	if (fx->again || fx->tidies ||
+	    (sends(lock, fx, REDLOCK_OP_ACQUIRE) && lock->queue.stage == RL_STAGE_GATE))
 		add(t, "%s to %" PRIx32, fx->again ? " again" : "", fx->nodes);
 	if (fx->enter != 0 && !enters_alone(fx))
 		add(t, " by the queue");
 	if (fx->beside)
 		add(t, " in line everywhere");
-	if (fx->send == RL_OP_SLOT && lock->first > 0)
-		add(t, " from %u on", lock->first);
+	if (fx->send == RL_OP_SLOT && lock->claim.first > 0)
+		add(t, " from %u on", lock->claim.first);
 	if (fx->send == RL_OP_RAISE)
 		add(t, " number %" PRIu64, lock->numbers->fence);
 	if (fx->keeps)
-		add(t, " but %u to %" PRIx32, lock->slot, fx->nodes);
+		add(t, " but %u to %" PRIx32, lock->claim.slot, fx->nodes);
 	if (fx->quits)
 		add(t, " quits");
 	if (fx->bars)
 		add(t, fx->quiet ? " bars quietly" : " bars");
-	bool upgrades = sends_as(fx, &rl_policy_of(lock)->upgrade);
+	bool upgrades = sends_as(fx, &lock->policy->asks[RL_ASK_UPGRADE]);
 	if (sends(lock, fx, REDLOCK_OP_ACQUIRE) || sends(lock, fx, REDLOCK_OP_EXTEND) || upgrades)
 		add_time(t, " ttl ", fx->ttl_ns);
 	if (fx->declines)
@@ -167,7 +169,9 @@ void rl_trace_line(char *line, size_t size, enum rl_phase before, const struct r
 	if (lock->phase == RL_HELD && rl_lock_fence(lock) != 0)
 		add(&t, " number %" PRIu64, rl_lock_fence(lock));
 	if (lock->phase == RL_HELD && lock->rules->slots > 0)
-		add(&t, " slot %u", lock->slot);
+		add(&t, " slot %u", lock->claim.slot);
+	if (lock->phase == RL_KEPT)
+		add_time(&t, " until ", lock->keep_until_ns);
 	if (lock->phase == RL_PAUSED)
 		add_time(&t, " until ", lock->retry_at_ns);
 	if (event->kind == RL_EV_REPLY && event->seq != 0 && event->seq == lock->look.seq)

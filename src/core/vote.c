@@ -14,24 +14,17 @@ static const struct meaning meanings[REDLOCK_VOTE_COUNT] = {
 #undef MEANING
 };
 
-static const struct meaning unknown = {REDLOCK_KIND_MISSING, "UNKNOWN", "unknown vote"};
-
-static const struct meaning *meaning_of(enum redlock_vote_code code)
-{
-	return (unsigned)code < REDLOCK_VOTE_COUNT ? &meanings[code] : &unknown;
-}
-
 enum redlock_vote_kind redlock_vote_kind(enum redlock_vote_code code)
 {
-	return meaning_of(code)->kind;
+	return (unsigned)code < REDLOCK_VOTE_COUNT ? meanings[code].kind : REDLOCK_KIND_MISSING;
 }
 
 const char *redlock_vote_name(enum redlock_vote_code code)
 {
-	return meaning_of(code)->name;
+	return (unsigned)code < REDLOCK_VOTE_COUNT ? meanings[code].name : "UNKNOWN";
 }
 
 const char *redlock_vote_text(enum redlock_vote_code code)
 {
-	return meaning_of(code)->text;
+	return (unsigned)code < REDLOCK_VOTE_COUNT ? meanings[code].text : "unknown vote";
 }

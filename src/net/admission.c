@@ -68,6 +68,14 @@ static bool ask_all_again(struct rl_node *n, uint64_t now_ns)
 	return ok;
 }
 
+static void fail_late(struct rl_node *n, uint64_t now_ns)
+{
+	if (rl_record_is_unconfirmed(n, now_ns))
+		rl_link_fail(&n->link, REDLOCK_VOTE_MASTER, "most of its Sentinels have not named it lately");
+	else
+		rl_link_fail(&n->link, REDLOCK_VOTE_DOWN, "it takes too long to find and to reach it");
+}
+
 /* Whether the connection took so long to open that the requests waiting for it must not be sent on it: the
  * server was slow, nobody drove the loop meanwhile, or the address is from an old lookup while the next one
  * is under way. Reconnects once for that. */
@@ -78,10 +86,10 @@ static bool opened_too_late(struct rl_node *n, uint64_t now_ns)
 	a->late = false;
 	if (!relied || !rl_record_is_aged(n, now_ns))
 		return false;
-	bool looks_up = rl_dial_looks_up(&n->link.dial);
+	bool looks_up = rl_dial_looks_up(&n->link.dial) || n->link.dial.confirms;
 	a->late = looks_up ? late : !late;
 	if (!looks_up && late)
-		rl_link_fail(&n->link, REDLOCK_VOTE_DOWN, "it takes too long to find and to reach it");
+		fail_late(n, now_ns);
 	else if (!looks_up)
 		a->leaves = true, a->holds = false;
 	return true;
@@ -103,7 +111,7 @@ static void let_go(struct rl_node *n, uint64_t now_ns)
 static void ask_in_time(struct rl_node *n, uint64_t now_ns)
 {
 	if (rl_record_is_aged(n, now_ns))
-		rl_link_fail(&n->link, REDLOCK_VOTE_DOWN, "it takes too long to find and to reach it");
+		fail_late(n, now_ns);
 	else if (!ask_all_again(n, now_ns))
 		rl_link_fail_memory(&n->link);
 }
@@ -158,7 +166,8 @@ static void learn(struct rl_node *n, const struct rl_vote *vote, uint64_t now_ns
 {
 	struct rl_admission *a = n->admission;
 	rl_set_learn(a->set, n->id, vote);
-	if (vote->code == REDLOCK_VOTE_YES)
+	a->seen = false;
+	if (vote->code == REDLOCK_VOTE_YES && vote->time_ms > 0)
 		rl_server_clock_read(n, a->asked_ns, vote->time_ms);
 	const struct rl_set_record *r = &a->set->records[n->id];
 	uint64_t until_ns = rl_time_add(now_ns, rl_time_ms(r->left_ms));
@@ -176,13 +185,31 @@ static bool is_quoted(const struct rl_node *n, const struct rl_vote *vote)
 	return rl_vote_tells(vote, RL_FIELD_ID) && rl_slice_same(vote->id, rl_slice_of(n->admission->id));
 }
 
+void rl_admission_look(struct rl_node *n, const struct rl_reply *reply, uint64_t now_ns)
+{
+	struct rl_vote vote;
+	bool error = reply->value.type == RL_REPLY_ERROR;
+	if (!error && !rl_handshake_is_bare(reply)) {
+		rl_record_saw(n, now_ns);
+		return;
+	}
+	n->admission->asking = false;
+	if (error) {
+		rl_answer_read(rl_ops[RL_OP_MEET].outcomes, reply, &vote);
+		rl_link_remember(&n->link, vote.code, reply->value.text);
+	} else {
+		vote = rl_set_bare_vote();
+	}
+	learn(n, &vote, now_ns);
+}
+
 void rl_admission_meet(struct rl_node *n, const struct rl_reply *reply, uint64_t now_ns)
 {
 	struct rl_vote vote;
 	n->admission->asking = false;
 	rl_answer_read(rl_ops[RL_OP_MEET].outcomes, reply, &vote);
 	if (vote.code == REDLOCK_VOTE_GARBAGE || (vote.code == REDLOCK_VOTE_YES && !is_quoted(n, &vote))) {
-		rl_link_fail(&n->link, REDLOCK_VOTE_GARBAGE, "the answer is not one to what was asked");
+		rl_link_fail(&n->link, REDLOCK_VOTE_GARBAGE, "the answer is not to this request");
 		return;
 	}
 	if (reply->value.type == RL_REPLY_ERROR)

@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Whether a node of a guarded set may vote, as its record says (set.h). A node is asked for its record while
- * the connection opens (record.h), and if the set may be guarded, requests wait for the answer; again when a
- * script finds that the record has changed, and when a quarantine should be over. Requests that need a vote
- * are then sent in the guarded forms, or nothing is sent and the reason is the vote (permit.h).
+ * Whether a node of a guarded set may vote, as its record says (set.h). A node is asked for its
+ * record while the connection opens (record.h), and if the set may be guarded, requests wait for the
+ * answer; again when a script finds that the record has changed, and when a quarantine should be over.
+ * Requests that need a vote are then sent in the guarded forms, or nothing is sent and the reason is the vote
+ * (permit.h).
  *
+ *     rl_admission_look()      the answer to a look at the record
  *     rl_admission_meet()      the answer to MEET
  *     rl_admission_settle()    something was learnt of the set, here or at another node
  *     rl_admission_hear()      for each other answer
  *
- * Part of the node: node.c calls it, and it calls record.c, permit.c and server_clock.c. Without a guard a
- * node has none of it.
+ * Part of the node: node.c calls it, and it calls record.c, permit.c and server_clock.c. Without a guard
+ * a node has none of it.
  */
 #ifndef RL_NET_ADMISSION_H
 #define RL_NET_ADMISSION_H
@@ -19,6 +21,8 @@
 
 /* Guards a node. False: out of memory. */
 bool rl_admission_new(struct rl_node *node, struct rl_set *set);
+
+void rl_admission_look(struct rl_node *node, const struct rl_reply *reply, uint64_t now_ns);
 
 void rl_admission_meet(struct rl_node *node, const struct rl_reply *reply, uint64_t now_ns);
 

@@ -205,7 +205,7 @@ enum rl_dial_news rl_dial_found(struct rl_dial *d, const struct rl_lookup_result
 	d->told_ns = found ? asked_ns : d->told_ns;
 	bool other = (found || r->certain) && !same_addresses(&d->known, &r->addresses);
 	if (!found)
-		fail(d, REDLOCK_VOTE_NAME, r->why);
+		fail(d, d->endpoint->master != NULL ? REDLOCK_VOTE_MASTER : REDLOCK_VOTE_NAME, r->why);
 	if (d->state == RL_DIAL_RACING && (other || d->begun == 0)) {
 		rl_dial_end(d);
 		d->state = RL_DIAL_RACING;
@@ -284,7 +284,8 @@ enum rl_dial_news rl_dial_tick(struct rl_dial *d, uint64_t now_ns)
 void rl_dial_time_out(struct rl_dial *d)
 {
 	if (rl_dial_looks_up(d) && d->begun == 0)
-		fail(d, REDLOCK_VOTE_NAME, d->seeks ? "no Sentinel answers" : "the name server does not answer");
+		fail(d, d->seeks ? REDLOCK_VOTE_MASTER : REDLOCK_VOTE_NAME,
+		     d->seeks ? "no Sentinel answers" : "the name server does not answer");
 	else
 		fail(d, REDLOCK_VOTE_DOWN, "connecting timed out");
 }

@@ -19,8 +19,8 @@
 #include <redlock/redlock.h>
 
 #include "net/url.h"
+#include "os/lookup.h"
 #include "os/poller.h"
-#include "os/resolve.h"
 
 /* Ids in the poller: the link's number, and above it a serial number. A node has its own number, the next
  * one of its listener, which is RL_WATCH_NODES above that, and the one of all links to its Sentinels. */
@@ -54,9 +54,10 @@ struct rl_dial {
 	struct rl_addresses known; /* as far as is known */
 	struct rl_lookup *lookup;  /* NULL: none runs */
 	bool seeks;                /* the node is a Sentinel's: its owner is to ask, and calls rl_dial_found() */
+	bool confirms; /* the address is found, and more Sentinels may soon name it: `told_ns` will rise */
 	uint32_t lookup_watch_id;
-	uint64_t asked_ns;  /* when the lookup began */
-	uint64_t told_ns;   /* when the last one began that told an address */
+	uint64_t asked_ns; /* when the lookup began */
+	uint64_t told_ns; /* when the last one began that told an address; of Sentinels: that most of them told */
 	uint64_t looked_ns; /* when the last one ended */
 
 	enum rl_dial_state state;

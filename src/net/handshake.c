@@ -7,9 +7,12 @@
 #include "net/auth.h"
 #include "proto/answer.h"
 #include "proto/command.h"
+#include "proto/side.h"
+
+enum { LOOKS = 3 }; /* fields */
 
 struct opening {
-	const char *words[5];     /* end with NULL */
+	const char *words[6];     /* end with NULL */
 	enum rl_reply_type reply; /* unless it is an error; STATUS: "OK" */
 	bool needed;              /* an error breaks the connection, and operations wait for the answer */
 };
@@ -23,16 +26,19 @@ static const struct opening openings[] = {
     /* which commands of its own it has for what the scripts do; INFO has said whose answer that is */
     [RL_SETUP_PROBE] = {{"COMMAND", "INFO", "delex", "delifeq"}, RL_REPLY_ARRAY, false},
     [RL_SETUP_KILL] = {{"CLIENT", "KILL", "ID"}, RL_REPLY_INTEGER, false},
+    /* the fields of which each record has one: record.h */
+    [RL_SETUP_LOOK] = {{"HMGET", RL_SIDE_SET, "version", "mode", "qrid"}, RL_REPLY_ARRAY, false},
     [RL_SETUP_MEET] = {{NULL}, RL_REPLY_ARRAY, false}, /* record.c has the words */
     [RL_SETUP_SUBSCRIBE] = {{"SUBSCRIBE"}, RL_REPLY_ARRAY, true},
     [RL_SETUP_UNSUBSCRIBE] = {{"UNSUBSCRIBE"}, RL_REPLY_ARRAY, false},
     [RL_SETUP_MASTER] = {{"SENTINEL", "get-master-addr-by-name"}, RL_REPLY_ARRAY, false},
+    [RL_SETUP_ASKING] = {{"ASKING"}, RL_REPLY_STATUS, true},
 };
 
 /* `argument` is its last word, NULL: it has none. */
 static bool push_to(struct rl_outbox *outbox, enum rl_setup setup, const char *argument)
 {
-	struct rl_slice words[5];
+	struct rl_slice words[6];
 	struct rl_buffer command = {0};
 	unsigned count = 0;
 	for (const char *const *word = openings[setup].words; *word != NULL; word++)
@@ -120,6 +126,25 @@ bool rl_handshake_resolve_again(struct rl_link *l, const char *master)
 	       push_to(&l->outbox, RL_SETUP_MASTER, master) && push_to(&l->outbox, RL_SETUP_SUBSCRIBE, switches);
 }
 
+bool rl_handshake_asking(struct rl_outbox *asked)
+{
+	return push_to(asked, RL_SETUP_ASKING, NULL);
+}
+
+bool rl_handshake_look(struct rl_link *l)
+{
+	return push(l, RL_SETUP_LOOK, NULL);
+}
+
+bool rl_handshake_is_bare(const struct rl_reply *reply)
+{
+	const struct rl_reply_value *field = reply->items;
+	bool whole = reply->value.type == RL_REPLY_ARRAY && reply->count == LOOKS;
+	for (unsigned i = 0; whole && i < LOOKS; i++)
+		whole = field[i].type == RL_REPLY_NIL;
+	return whole;
+}
+
 bool rl_handshake_kill(struct rl_link *l, int64_t client_id)
 {
 	char number[24];
@@ -156,6 +181,19 @@ static bool is_sentinel(const struct rl_reply_value *info)
 	return info->type == RL_REPLY_STRING && strstr(info->text, "_mode:sentinel") != NULL;
 }
 
+/* A server of a cluster's URL that is no member would have a vote of its own: it may not have it. */
+static bool is_stranger(struct rl_link *l, const struct rl_reply_value *info)
+{
+	char text[160];
+	bool error = info->type == RL_REPLY_ERROR;
+	if (!l->in_cluster || (!error && strstr(info->text, "_mode:cluster") != NULL))
+		return false;
+	snprintf(text, sizeof text, error ? "%.64s:%u: %s" : "%.64s:%u is not a member of a Redis Cluster",
+	         l->endpoint.host, l->endpoint.port, info->text);
+	rl_link_fail(l, error ? rl_answer_of_error(info->text) : REDLOCK_VOTE_SERVICE, text);
+	return true;
+}
+
 /* ["master", ...]. A server that does not tell refuses writes if it is a replica. */
 static bool is_master(const struct rl_reply *reply)
 {
@@ -176,6 +214,8 @@ bool rl_handshake_fits(enum rl_setup setup, const struct rl_reply *reply)
 	const struct rl_reply_value *v = &reply->value;
 	if (v->type == RL_REPLY_ERROR)
 		return true;
+	if (setup == RL_SETUP_LOOK && reply->count != LOOKS)
+		return false;
 	return v->type == openings[setup].reply && (v->type != RL_REPLY_STATUS || strcmp(v->text, "OK") == 0);
 }
 
@@ -205,6 +245,8 @@ bool rl_handshake_take(struct rl_link *l, enum rl_setup setup, const struct rl_r
 		    "a Sentinel that holds no keys: give the address of its master or redis+sentinel://HOST/NAME");
 		return false;
 	}
+	if (setup == RL_SETUP_INFO && is_stranger(l, v))
+		return false;
 	if (needed)
 		l->gate--;
 	if (setup == RL_SETUP_AUTH)

@@ -39,6 +39,9 @@ bool rl_handshake_log_in(struct rl_link *link);
 bool rl_handshake_resolve(struct rl_link *link, const char *master);
 bool rl_handshake_resolve_again(struct rl_link *link, const char *master);
 
+/* Queues ASKING: the request that is queued next may be executed where its hash slot is being moved to. */
+bool rl_handshake_asking(struct rl_outbox *asked);
+
 /* Some servers tell a client why they close on it, as the answer to whatever it asks first: whether this
  * error is such a one. */
 bool rl_handshake_turns_away(const char *error);
@@ -51,6 +54,13 @@ bool rl_handshake_take(struct rl_link *link, enum rl_setup setup, const struct r
 
 /* The front of link->setup is done with. True: it was the last one. */
 bool rl_handshake_done(struct rl_link *link, uint64_t now_ns);
+
+/* Queues a look at the record (record.h). False: out of memory. */
+bool rl_handshake_look(struct rl_link *link);
+
+/* Whether the answer to a look shows that the node has no record. False: it shows a record, or is an error.
+ */
+bool rl_handshake_is_bare(const struct rl_reply *reply);
 
 /* Ends that connection before any operation is sent. False: out of memory. */
 bool rl_handshake_kill(struct rl_link *link, int64_t client_id);

@@ -28,6 +28,28 @@ void rl_ledger_lose(struct rl_ledger *l, const struct rl_entry *entry)
 	bool leaves = ghost == RL_GHOST_ALWAYS || (ghost == RL_GHOST_OWN && entry->own_value);
 	l->left_ghost = l->left_ghost || leaves;
 	l->ghost_own = l->ghost_own || (leaves && entry->own_value);
+	if (leaves && entry->goes_on && l->ghost_token_count++ < RL_GHOST_TOKENS)
+		l->ghost_tokens[l->ghost_token_count - 1] = entry->token_hash;
+}
+
+bool rl_ledger_has_ghost_of(const struct rl_ledger *l, uint32_t token_hash, uint64_t now_ns)
+{
+	bool may_be = l->ghost_token_count > RL_GHOST_TOKENS;
+	for (unsigned i = 0; i < l->ghost_token_count && !may_be; i++)
+		may_be = l->ghost_tokens[i] == token_hash;
+	return may_be && rl_ledger_has_ghost(l, now_ns);
+}
+
+bool rl_ledger_doubts_yes(const struct rl_ledger *l, const struct rl_entry *entry,
+                          const struct rl_slice *bytes, uint64_t now_ns)
+{
+	const struct rl_op *op = &rl_ops[entry->operation];
+	if (op->doubts || !op->relies || entry->own_value)
+		return (op->doubts || (op->relies && l->ghost_own)) && rl_ledger_has_ghost(l, now_ns);
+	if (l->ghost_token_count == 0)
+		return false;
+	uint32_t hash = bytes != NULL ? rl_slice_hash(rl_outbox_request(entry, *bytes).token) : entry->token_hash;
+	return rl_ledger_has_ghost_of(l, hash, now_ns);
 }
 
 void rl_ledger_doubt(struct rl_ledger *l)
@@ -59,6 +81,7 @@ void rl_ledger_opened(struct rl_ledger *l, uint64_t now_ns)
 {
 	l->ghost_count = 0;
 	l->ghost_own = l->ghost_own && l->ghost_stays;
+	l->ghost_token_count = l->ghost_stays ? l->ghost_token_count : 0;
 	if (l->ghost_stays && l->ghost_gone_ns == UINT64_MAX)
 		l->ghost_gone_ns = rl_time_add(now_ns, GHOST_LIFE_NS);
 }

@@ -14,7 +14,8 @@
  *
  * A caller's own value may be used again. While a ghost with such a value stays, a SET of the value that says
  * YES is no vote, and is given back: the ghost may be the release of an older claim, which would delete the
- * key.
+ * key. The same goes for a random token whose yes was given back while its attempt goes on: no yes to that
+ * token is a vote while a ghost of its release stays.
  *
  *     rl_ledger_lose(), rl_ledger_keep()    for each request that a broken connection leaves
  *     rl_ledger_break()                     after the last of them
@@ -28,6 +29,7 @@
 #include "net/outbox.h"
 
 #define RL_GHOSTS 4
+#define RL_GHOST_TOKENS 8
 
 /* Ids begin at 1 in every server process, so that an id means nothing without the run_id. */
 struct rl_ghost {
@@ -40,9 +42,11 @@ struct rl_ledger {
 	unsigned lingering;
 	struct rl_ghost ghosts[RL_GHOSTS];
 	unsigned ghost_count;
-	bool left_ghost;        /* the connection that is breaking is one */
-	bool ghost_stays;       /* there was one that could not be killed */
-	bool ghost_own;         /* one of them has a value of the caller: it may be used again */
+	bool left_ghost;            /* the connection that is breaking is one */
+	bool ghost_stays;           /* there was one that could not be killed */
+	bool ghost_own;             /* one of them has a value of the caller: it may be used again */
+	unsigned ghost_token_count; /* releases among them of random tokens whose attempts go on with these, */
+	uint32_t ghost_tokens[RL_GHOST_TOKENS]; /* the hashes of the first of these tokens */
 	uint64_t ghost_gone_ns; /* when it is presumed gone: some time after the server has answered again */
 };
 
@@ -52,7 +56,7 @@ void rl_ledger_keep(struct rl_ledger *ledger, const struct rl_entry *entry, stru
 /* A request was sent, and what became of it is not known. */
 void rl_ledger_lose(struct rl_ledger *ledger, const struct rl_entry *entry);
 
-/* The connection has ended of which this is known. */
+/* The connection that `facts` describes has ended. */
 void rl_ledger_break(struct rl_ledger *ledger, const struct rl_facts *facts, uint64_t now_ns);
 
 /* A ghost may still do something, from a connection that could not be ended: until some time after the server
@@ -64,6 +68,15 @@ static inline bool rl_ledger_has_ghost(const struct rl_ledger *ledger, uint64_t 
 {
 	return ledger->ghost_stays && now_ns < ledger->ghost_gone_ns;
 }
+
+/* Whether one of them is the release of a random token that its attempt goes on with, by the token's hash:
+ * two tokens with one hash, and all tokens after many releases, cost a vote. */
+bool rl_ledger_has_ghost_of(const struct rl_ledger *ledger, uint32_t token_hash, uint64_t now_ns);
+
+/* Whether an older release may still come, and delete the key that a yes to this request relies on. `bytes`:
+ * the request, NULL if it was parked. */
+bool rl_ledger_doubts_yes(const struct rl_ledger *ledger, const struct rl_entry *entry,
+                          const struct rl_slice *bytes, uint64_t now_ns);
 
 /* Counts the vote on a request that was owed. */
 void rl_ledger_settle(struct rl_ledger *ledger, const struct rl_entry *entry, enum redlock_vote_code vote,

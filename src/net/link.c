@@ -10,6 +10,66 @@
 #define CONNECT_TIMEOUT_NS (3000 * RL_NS_PER_MS)
 #define STALL_LIMIT_NS (5000 * RL_NS_PER_MS)
 
+/* ---- the stream: plain or in TLS ---- */
+
+/* Opens a stream over a socket that is connected, and goes on with it when the socket is ready: the
+ * handshake, if there is a `context`. 0: the stream is open; -EAGAIN: not yet; else an error, of which
+ * error_of() tells more. */
+static int go_on(struct rl_stream *s, struct rl_tls_context *context, struct rl_tls_peer *peer)
+{
+	if (context == NULL)
+		return 0;
+	if (s->tls == NULL)
+		s->tls = rl_tls_new(context, peer, s->fd);
+	return s->tls != NULL ? rl_tls_handshake(s->tls) : -ENOMEM;
+}
+
+/* Which readiness the stream waits for, besides what its user wants to send: while it is opened, and when TLS
+ * has to write before it can read. */
+static bool wants_write(const struct rl_stream *s)
+{
+	return s->tls != NULL ? rl_tls_wants_write(s->tls) : false;
+}
+
+/* A sentence for a negative result. */
+static const char *error_of(const struct rl_stream *s, ssize_t error)
+{
+	bool of_tls = error == -EPROTO || error == -EKEYREJECTED || error == -EPROTONOSUPPORT;
+	return s->tls != NULL && of_tls ? rl_tls_error(s->tls) : strerror((int)-error);
+}
+
+static void forget_stream(struct rl_stream *s, bool orderly)
+{
+	rl_tls_free(s->tls, orderly);
+	*s = (struct rl_stream){.fd = -1};
+}
+
+/* Three ways to close: in order; abortively, so that what the kernel has not sent yet is dropped; and in a
+ * child process, without a word to the server. */
+static void close_stream(struct rl_stream *s)
+{
+	int fd = s->fd;
+	forget_stream(s, true);
+	if (fd >= 0)
+		rl_socket_close(fd);
+}
+
+static void abort_stream(struct rl_stream *s)
+{
+	int fd = s->fd;
+	forget_stream(s, false);
+	if (fd >= 0)
+		rl_socket_abort(fd);
+}
+
+static void leave_stream(struct rl_stream *s)
+{
+	int fd = s->fd;
+	forget_stream(s, false);
+	if (fd >= 0)
+		rl_socket_close(fd);
+}
+
 /* ---- life ---- */
 
 void rl_link_remember(struct rl_link *l, enum redlock_vote_code vote, const char *text)
@@ -38,11 +98,11 @@ void rl_link_close(struct rl_link *l, bool child)
 {
 	bool held_back = rl_outbox_unsent(&l->outbox).size > 0;
 	if (child)
-		rl_stream_leave(&l->stream);
+		leave_stream(&l->stream);
 	else if (held_back)
-		rl_stream_abort(&l->stream);
+		abort_stream(&l->stream);
 	else
-		rl_stream_close(&l->stream);
+		close_stream(&l->stream);
 	rl_dial_close(&l->dial, child);
 	rl_tls_peer_free(&l->tls_peer);
 	rl_resp_close(&l->resp);
@@ -66,7 +126,7 @@ void rl_link_fail(struct rl_link *l, enum redlock_vote_code vote, const char *te
 	/* Abortively: a SET that the kernel still holds back must not be delivered later. */
 	if (l->stream.fd >= 0)
 		rl_poller_forget(l->poller, l->stream.fd);
-	rl_stream_abort(&l->stream);
+	abort_stream(&l->stream);
 	rl_dial_end(&l->dial);
 	l->watching_write = l->kept = false;
 	l->state = RL_LINK_BROKEN;
@@ -75,7 +135,7 @@ void rl_link_fail(struct rl_link *l, enum redlock_vote_code vote, const char *te
 void rl_link_leave(struct rl_link *l)
 {
 	rl_poller_forget(l->poller, l->stream.fd);
-	rl_stream_close(&l->stream);
+	close_stream(&l->stream);
 	rl_dial_end(&l->dial);
 	l->dial.looked_ns = 0; /* its name is looked up, too */
 	rl_outbox_clear(&l->setup);
@@ -104,8 +164,11 @@ void rl_link_end(struct rl_link *l, bool needed, uint64_t now_ns)
 	l->state = RL_LINK_DOWN;
 }
 
-void rl_link_watch_again(struct rl_link *l, bool write)
+/* Watches the stream for reading, and for writing if `write`. */
+static void watch(struct rl_link *l, bool write)
 {
+	if (l->watching_write == write)
+		return; /* nearly always */
 	l->watching_write = write;
 	int error =
 	    rl_poller_watch(l->poller, l->stream.fd, l->watch_id, RL_READABLE | (write ? RL_WRITABLE : 0u), true);
@@ -121,7 +184,7 @@ static void fail_stream(struct rl_link *l, ssize_t error, enum redlock_vote_code
                         enum redlock_vote_code tls_vote)
 {
 	char text[sizeof l->failure_text];
-	snprintf(text, sizeof text, "%s", rl_stream_error(&l->stream, error)); /* it ends with the stream */
+	snprintf(text, sizeof text, "%s", error_of(&l->stream, error)); /* it ends with the stream */
 	/* The server refused our certificate: TLS 1.3 reports that after the handshake, and nothing was executed.
 	 */
 	bool refused = error == -EKEYREJECTED;
@@ -136,9 +199,9 @@ static void fail_stream(struct rl_link *l, ssize_t error, enum redlock_vote_code
 
 static void open_stream(struct rl_link *l, uint64_t now_ns)
 {
-	int error = rl_stream_go_on(&l->stream, l->tls, &l->tls_peer);
+	int error = go_on(&l->stream, l->tls, &l->tls_peer);
 	if (error == -EAGAIN) {
-		rl_link_watch(l, rl_stream_wants_write(&l->stream));
+		watch(l, wants_write(&l->stream));
 	} else if (error < 0) {
 		fail_stream(l, error, REDLOCK_VOTE_DOWN, REDLOCK_VOTE_TLS);
 	} else {
@@ -216,16 +279,32 @@ static bool send_from(struct rl_link *l, struct rl_outbox *outbox, bool more)
 	struct rl_slice unsent = rl_outbox_unsent(outbox);
 	if (unsent.size == 0)
 		return true;
-	ssize_t sent = rl_stream_send(&l->stream, unsent.bytes, unsent.size, more);
+	const struct rl_stream *s = &l->stream;
+	ssize_t sent = s->tls != NULL ? rl_tls_send(s->tls, unsent.bytes, unsent.size)
+	                              : rl_socket_send(s->fd, unsent.bytes, unsent.size, more);
 	size_t moved = sent > 0 ? (size_t)sent : 0;
 	rl_outbox_sent(outbox, moved);
 	return moved == unsent.size;
 }
 
+/* Whether requests are to be sent: neither opening commands nor a login come first. */
+static bool has_unsent_requests(const struct rl_link *l)
+{
+	return l->gate == 0 && l->login != RL_LOGIN_HOLDS && rl_outbox_unsent(&l->outbox).size > 0;
+}
+
+bool rl_link_has_unsent(const struct rl_link *l)
+{
+	return rl_outbox_unsent(&l->setup).size > 0 || has_unsent_requests(l);
+}
+
 bool rl_link_send(struct rl_link *l)
 {
-	bool both = rl_link_may_send(l) && rl_outbox_unsent(&l->outbox).size > 0;
-	return send_from(l, &l->setup, both) && (!both || send_from(l, &l->outbox, false));
+	bool both = has_unsent_requests(l);
+	bool all =
+	    (l->setup.count == 0 || send_from(l, &l->setup, both)) && (!both || send_from(l, &l->outbox, false));
+	watch(l, !all || wants_write(&l->stream));
+	return all && l->state == RL_LINK_OPEN;
 }
 
 /* ---- what comes in ---- */
@@ -271,9 +350,11 @@ static void receive(struct rl_link *l, uint64_t now_ns)
 		rl_link_fail_protocol(l);
 		return;
 	}
-	ssize_t got = rl_stream_receive(&l->stream, bytes, RL_RESP_ROOM);
+	const struct rl_stream *s = &l->stream;
+	ssize_t got = s->tls != NULL ? rl_tls_receive(s->tls, bytes, RL_RESP_ROOM)
+	                             : rl_socket_receive(s->fd, bytes, RL_RESP_ROOM);
 	if (got == -EAGAIN) {
-		rl_link_watch(l, l->watching_write || rl_stream_wants_write(&l->stream));
+		watch(l, l->watching_write || wants_write(&l->stream));
 		return;
 	}
 	bool opens = l->setup.count > 0;
@@ -298,27 +379,22 @@ void rl_link_ready(struct rl_link *l, uint32_t watch_id, uint32_t events, uint64
 		take_news(l, rl_dial_ready(&l->dial, watch_id, events, now_ns), now_ns);
 	else if (l->state == RL_LINK_CONNECTING)
 		open_stream(l, now_ns);
-	else if (l->state == RL_LINK_OPEN && ((events & RL_READABLE) != 0 || rl_stream_wants_write(&l->stream)))
+	else if (l->state == RL_LINK_OPEN && ((events & RL_READABLE) != 0 || wants_write(&l->stream)))
 		receive(l, now_ns);
 }
 
 /* CLIENT UNBLOCK says so to a request that waits for the end of CLIENT PAUSE, and Redis 7.0 executes and
  * answers it even so, later: a second answer, which would be taken for that to the next request. */
-static bool announces_another(const struct rl_reply *reply)
+static bool announces_another(const char *error)
 {
 	static const char unblocked[] = "UNBLOCKED ";
-	const struct rl_reply_value *v = &reply->value;
-	return v->type == RL_REPLY_ERROR && strncmp(v->text, unblocked, sizeof unblocked - 1) == 0;
+	return strncmp(error, unblocked, sizeof unblocked - 1) == 0;
 }
 
-/* Nobody can know the answer to half a request. Its other half would be dropped with it, and the server would
- * read the next requests as a part of it. A step of a transaction has several commands, which are answered
- * one by one. */
-static bool may_answer(const struct rl_outbox *asked, const struct rl_entry *front)
+/* Whether an answer to this opening command may have arrays inside. */
+static bool is_nested(const struct rl_entry *command)
 {
-	if (front == NULL)
-		return false;
-	return front->step != 0 ? !rl_outbox_front_unsent(asked) : rl_outbox_front_sent(asked);
+	return command->setup == RL_SETUP_PROBE || command->setup == RL_SETUP_ROLE;
 }
 
 const struct rl_entry *rl_link_next(struct rl_link *l, const struct rl_reply **ret_reply)
@@ -328,15 +404,15 @@ const struct rl_entry *rl_link_next(struct rl_link *l, const struct rl_reply **r
 		*ret_reply = &l->resp.reply;
 		return rl_outbox_front(&l->outbox);
 	}
-	const struct rl_outbox *asked = l->setup.count > 0 ? &l->setup : &l->outbox;
-	const struct rl_entry *front = rl_outbox_front(asked);
-	l->resp.nested = l->setup.count > 0 && (front->setup == RL_SETUP_PROBE || front->setup == RL_SETUP_ROLE);
+	bool opening = l->setup.count > 0;
+	l->resp.nested = opening && is_nested(rl_outbox_front(&l->setup));
 	int got = rl_resp_next(&l->resp, ret_reply);
 	if (got == 0)
 		return NULL;
-	if (got < 0 || !may_answer(asked, front))
+	const struct rl_entry *front = got > 0 ? rl_outbox_answerable(opening ? &l->setup : &l->outbox) : NULL;
+	if (front == NULL)
 		rl_link_fail_protocol(l);
-	else if (announces_another(*ret_reply))
+	else if ((*ret_reply)->value.type == RL_REPLY_ERROR && announces_another((*ret_reply)->value.text))
 		rl_link_fail(l, REDLOCK_VOTE_GARBAGE, (*ret_reply)->value.text);
 	else
 		return front;

@@ -11,7 +11,7 @@
  *     rl_link_next()                       a reply and the entry that it answers, until there is none
  *     rl_link_end()                        when it is BROKEN, and its owner has taken what was not answered
  *
- * Calls go one way: node.c -> listener.c -> handshake.c -> auth.c -> link.c -> dial.c, stream.c, resp.c,
+ * Calls go one way: node.c -> listener.c -> handshake.c -> auth.c -> link.c -> dial.c, tls.c, resp.c,
  * outbox.c, backoff.c. A node has one link for what it asks, and while somebody waits there one more for what
  * the server says unasked (listener.h), with the other one of the node's two numbers in the poller (dial.h).
  */
@@ -23,7 +23,7 @@
 #include "net/facts.h"
 #include "net/outbox.h"
 #include "net/resp.h"
-#include "net/stream.h"
+#include "net/tls.h"
 #include "net/url.h"
 #include "os/poller.h"
 
@@ -32,6 +32,12 @@ enum rl_link_state {
 	RL_LINK_CONNECTING, /* or looking up its name, or in the TLS handshake: requests wait in the outbox */
 	RL_LINK_OPEN,
 	RL_LINK_BROKEN /* closed; its owner takes what was not answered */
+};
+
+/* A connection as a stream of bytes, plain or in TLS. */
+struct rl_stream {
+	int fd;             /* connected; -1: none */
+	struct rl_tls *tls; /* NULL: plain */
 };
 
 /* A new login on an open connection (auth.h). */
@@ -60,6 +66,7 @@ struct rl_link {
 	unsigned gate;          /* of these, how many must be answered before an operation may be sent */
 	struct rl_facts facts;
 
+	bool in_cluster;      /* only a member of a Redis Cluster may vote here */
 	bool new_credentials; /* since this connection logged in */
 	enum rl_login login;
 	uint64_t login_by_ns; /* when that is given up */
@@ -100,8 +107,12 @@ void rl_link_ready(struct rl_link *link, uint32_t watch_id, uint32_t events, uin
 uint64_t rl_link_deadline(const struct rl_link *link);
 bool rl_link_tick(struct rl_link *link, uint64_t now_ns);
 
-/* Sends what may be sent now, opening commands first. Whether all of it has left. */
+/* Sends what may be sent now, opening commands first, and waits for room in the stream if not all of it
+ * leaves. Whether all of it has left. */
 bool rl_link_send(struct rl_link *link);
+
+/* Whether something may be sent now and has not left. */
+bool rl_link_has_unsent(const struct rl_link *link);
 
 /* The next reply, and the entry that it answers: the front of `setup`, and when that is empty of `outbox`. It
  * stays there; the reply until the next call. NULL: none at present, or it has just broken. */
@@ -143,21 +154,6 @@ bool rl_link_hears_nothing_in_tls(const struct rl_link *link);
 static inline const char *rl_link_trouble(const struct rl_link *link)
 {
 	return rl_link_hears_nothing_in_tls(link) ? RL_NO_TLS_ANSWER : link->failure_text;
-}
-
-/* Whether the outbox may be sent on an open link: neither opening commands nor a login come first. */
-static inline bool rl_link_may_send(const struct rl_link *link)
-{
-	return link->gate == 0 && link->login != RL_LOGIN_HOLDS;
-}
-
-/* Watches the stream for reading, and for writing if `write`. Asked at every send, seldom something new. */
-void rl_link_watch_again(struct rl_link *link, bool write);
-
-static inline void rl_link_watch(struct rl_link *link, bool write)
-{
-	if (link->watching_write != write)
-		rl_link_watch_again(link, write);
 }
 
 #endif

@@ -119,8 +119,7 @@ static void flush(struct rl_listener *l)
 	struct rl_link *link = &l->link;
 	if (link->state != RL_LINK_OPEN)
 		return;
-	bool all = rl_link_send(link);
-	rl_link_watch(link, !all || rl_stream_wants_write(&link->stream));
+	(void)rl_link_send(link);
 }
 
 /* A PING, or what `setup` says. */

@@ -49,10 +49,18 @@ static void keep_release(struct rl_node *n, const struct rl_entry *entry, const 
 		rl_ledger_keep(&n->ledger, entry, rl_outbox_front_bytes(from));
 }
 
+/* Whether another server of the cluster is to be asked for what was not executed here. The release of a claim
+ * that never left is not needed. */
+static bool goes_on(struct rl_node *n, const struct rl_entry *entry, enum redlock_vote_code vote)
+{
+	bool request = entry->setup == RL_SETUP_NONE && entry->step == RL_STEP_NONE && !entry->given_up;
+	bool needless = entry->owed && set_never_left(n, entry);
+	return n->redirect != NULL && request && !needless && !rl_loss_is_unknown(vote) &&
+	       rl_redirect_keep(n->redirect, RL_REDIRECT_UNSENT, &n->link.outbox);
+}
+
 static void lose_asked(struct rl_node *n, const struct rl_entry *entry, enum redlock_vote_code vote)
 {
-	if (!rl_loss_is_unknown(vote) && n->first_unsent == 0)
-		n->first_unsent = n->link.outbox.popped + 1;
 	keep_release(n, entry, &n->link.outbox);
 	if (rl_loss_is_unknown(vote))
 		rl_ledger_lose(&n->ledger, entry);
@@ -60,19 +68,35 @@ static void lose_asked(struct rl_node *n, const struct rl_entry *entry, enum red
 		n->ledger.lingering++;
 }
 
+/* Takes the front of the outbox, which has this vote. True: it is handed out, to be counted or asked again.
+ */
+static bool take_front(struct rl_node *n, enum redlock_vote_code vote, struct rl_answer *ret)
+{
+	struct rl_outbox *asked = &n->link.outbox;
+	struct rl_entry entry = *rl_outbox_front(asked);
+	if (!rl_loss_is_unknown(vote) && n->first_unsent == 0)
+		n->first_unsent = asked->popped + 1;
+	bool on = goes_on(n, &entry, vote);
+	if (!on)
+		lose_asked(n, &entry, vote);
+	rl_outbox_pop(asked);
+	return hand_out(&entry, vote, ret) || on;
+}
+
 static bool next_asked(struct rl_node *n, struct rl_answer *ret)
 {
 	struct rl_outbox *asked = &n->link.outbox;
 	const struct rl_entry *front;
 	while ((front = rl_outbox_front(asked)) != NULL) {
+		enum redlock_vote_code refused = (enum redlock_vote_code)front->refused;
+		if (refused == REDLOCK_VOTE_PENDING) {
+			if (take_front(n, rl_loss_vote(n, rl_outbox_front_unsent(asked)), ret))
+				return true;
+			continue;
+		}
 		struct rl_entry entry = *front;
-		bool refused = entry.refused != REDLOCK_VOTE_PENDING;
-		enum redlock_vote_code vote =
-		    refused ? (enum redlock_vote_code)entry.refused : rl_loss_vote(n, rl_outbox_front_unsent(asked));
-		if (!refused)
-			lose_asked(n, &entry, vote);
 		rl_outbox_pop(asked);
-		if (hand_out(&entry, vote, ret))
+		if (hand_out(&entry, refused, ret))
 			return true;
 	}
 	return false;
@@ -90,6 +114,15 @@ static bool next_parked(struct rl_node *n, struct rl_answer *ret)
 		if (hand_out(&entry, vote, ret))
 			return true;
 	}
+	return false;
+}
+
+bool rl_loss_next_unsent(struct rl_node *n, struct rl_answer *ret)
+{
+	while (n->link.outbox.count > 0)
+		if (take_front(n, REDLOCK_VOTE_UNSENT, ret))
+			return true;
+	n->first_unsent = 0;
 	return false;
 }
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The connection of a node has broken: which votes that makes of what was asked on it, and what the ledger is
- * told. Part of the node: node.c and submit.c call it, and it calls the node's outbox, ledger and talk.
+ * The connection of a node has broken, or does not open: which votes that makes of what was asked on it, and
+ * what the ledger is told. Part of the node: node.c and submit.c call it, and it calls the node's outbox,
+ * ledger and talk.
  */
 #ifndef RL_NET_LOSS_H
 #define RL_NET_LOSS_H
@@ -23,5 +24,8 @@ enum redlock_vote_code rl_loss_vote(const struct rl_node *node, bool unsent);
  * left. */
 void rl_loss_begin(struct rl_node *node);
 bool rl_loss_next(struct rl_node *node, struct rl_answer *ret_answer);
+
+/* Pulls what waits for the connection of a cluster's server to open, of which nothing has left. */
+bool rl_loss_next_unsent(struct rl_node *node, struct rl_answer *ret_answer);
 
 #endif

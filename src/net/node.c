@@ -12,6 +12,7 @@
 #include "net/loss.h"
 #include "net/permit.h"
 #include "net/record.h"
+#include "net/replicas.h"
 #include "net/server_clock.h"
 #include "net/submit.h"
 #include "proto/answer.h"
@@ -44,9 +45,15 @@ void rl_node_close(struct rl_node *n, bool child)
 	free(n->admission);
 }
 
+/* Whether INFO must have told which server this is before anything is asked of it. */
+static bool waits_for_info(const struct rl_node *n)
+{
+	return n->ledger.ghost_count > 0 || n->link.in_cluster;
+}
+
 static bool begin_handshake(struct rl_node *n, uint64_t now_ns)
 {
-	return rl_handshake_begin(&n->link, n->ledger.ghost_count > 0) &&
+	return rl_handshake_begin(&n->link, waits_for_info(n)) &&
 	       (n->admission == NULL || rl_record_begin(n, now_ns));
 }
 
@@ -91,7 +98,7 @@ void rl_node_renew(struct rl_node *n, uint64_t now_ns)
 
 void rl_node_tick(struct rl_node *n, uint64_t now_ns)
 {
-	if (now_ns >= rl_node_deadline(n) && rl_link_tick(&n->link, now_ns))
+	if (now_ns >= rl_link_deadline(&n->link) && rl_link_tick(&n->link, now_ns))
 		rl_node_connect(n, now_ns);
 }
 
@@ -111,15 +118,6 @@ static void settle(struct rl_node *n, const struct rl_entry *entry, enum redlock
 	rl_ledger_settle(&n->ledger, entry, vote, now_ns);
 }
 
-/* An older release of the caller's value may still come, and delete the key that this one relies on. */
-static bool is_stale(const struct rl_node *n, const struct rl_entry *entry, enum redlock_vote_code vote,
-                     uint64_t now_ns)
-{
-	const struct rl_op *op = &rl_ops[entry->operation];
-	bool doubts = op->doubts || (entry->own_value && rl_ops_relies(op) && n->ledger.ghost_own);
-	return doubts && vote == REDLOCK_VOTE_YES && rl_ledger_has_ghost(&n->ledger, now_ns);
-}
-
 static bool next_of_talk(struct rl_node *n, struct rl_answer *ret, uint64_t now_ns)
 {
 	struct rl_talk_result r;
@@ -131,9 +129,12 @@ static bool next_of_talk(struct rl_node *n, struct rl_answer *ret, uint64_t now_
 		}
 		settle(n, &r.entry, r.vote.code, r.error, now_ns);
 		*ret = (struct rl_answer){.tag = r.entry.tag, .operation = r.entry.operation, .vote = r.vote};
-		if (n->guards && r.vote.code == REDLOCK_VOTE_YES && rl_ops_relies(&rl_ops[r.entry.operation]))
+		if (n->guards && r.vote.code == REDLOCK_VOTE_YES && rl_ops[r.entry.operation].relies)
 			ret->vote.code = rl_permit_of_talk(n);
-		if (is_stale(n, &r.entry, r.vote.code, now_ns))
+		if (r.vote.code == REDLOCK_VOTE_YES && n->link.endpoint.replicas > 0 &&
+		    rl_ops[r.entry.operation].relies)
+			ret->vote.code = REDLOCK_VOTE_UNREPLICATED; /* a transaction has no WAIT after it */
+		if (r.vote.code == REDLOCK_VOTE_YES && rl_ledger_doubts_yes(&n->ledger, &r.entry, NULL, now_ns))
 			ret->vote.code = REDLOCK_VOTE_STALE;
 		if (r.entry.tag.seq != 0)
 			return true;
@@ -187,15 +188,15 @@ static enum redlock_vote_code submit_guarded(struct rl_node *n, const struct rl_
 		return refused;
 	guarded.pass = n->methods.pass;
 	guarded.timed = rl_server_clock_times(n, r, now_ns);
-	rl_wire_pass(wire, &guarded);
+	rl_request_pass(wire, &guarded);
 	enum redlock_vote_code vote = rl_submit_request(n, &guarded, wire, now_ns);
 	if (guarded.timed && vote == REDLOCK_VOTE_PENDING)
 		rl_server_clock_timed(n, now_ns);
 	return vote;
 }
 
-/* The next claim could come first, and the server would refuse that of the name whose vote counts. A new
- * connection may lead to another server. */
+/* A claim at a known duplicate could arrive before that of the node whose vote counts, which the server would
+ * then refuse. A new connection may lead to another server. */
 static bool is_known_duplicate(const struct rl_node *n, const struct rl_request *r)
 {
 	bool opened = n->link.state == RL_LINK_OPEN && n->link.setup.count == 0;
@@ -235,15 +236,14 @@ enum redlock_vote_code rl_node_submit(struct rl_node *n, const struct rl_request
 /* Breaks the connection. The outcome of the request that was not answered is unknown. */
 static void go_astray(struct rl_node *n, const struct rl_entry *entry)
 {
-	rl_link_fail(&n->link, REDLOCK_VOTE_GARBAGE, "the answer is not one to what was asked");
+	rl_link_fail(&n->link, REDLOCK_VOTE_GARBAGE, "the answer is not to this request");
 	rl_ledger_lose(&n->ledger, entry);
 }
 
-/* Whether the answer quotes another token than that of the front entry: it answers another question. */
-static bool is_misquoted(const struct rl_node *n, const struct rl_entry *entry, const struct rl_vote *vote)
+/* Whether the answer, which quotes a token, quotes another one than that of the front entry: it answers
+ * another question. */
+static bool misquotes(const struct rl_node *n, const struct rl_entry *entry, const struct rl_vote *vote)
 {
-	if (!rl_vote_tells(vote, RL_FIELD_TOKEN))
-		return false;
 	struct rl_slice bytes = rl_outbox_front_bytes(&n->link.outbox);
 	enum rl_form form = (enum rl_form)entry->form;
 	return !rl_slice_same(rl_request_word(bytes, entry->operation, form, RL_WORD_TOKEN), vote->token);
@@ -257,10 +257,10 @@ static __attribute__((noinline)) void read_guarded(struct rl_node *n, const stru
 	struct rl_vote *vote = &ret->vote;
 	bool guarded = (RL_FORMS_GUARD >> entry->form & 1) != 0;
 	rl_answer_read(rl_ops_outcomes(&rl_ops[entry->operation], (enum rl_form)entry->form), reply, vote);
-	if (is_misquoted(n, entry, vote))
+	if ((vote->told & RL_TOLD(TOKEN)) != 0 && misquotes(n, entry, vote))
 		*vote = (struct rl_vote){.code = REDLOCK_VOTE_GARBAGE};
 	rl_admission_hear(n, entry, vote, now_ns);
-	bool relied = guarded && vote->code == REDLOCK_VOTE_YES && rl_ops_relies(&rl_ops[entry->operation]);
+	bool relied = guarded && vote->code == REDLOCK_VOTE_YES && rl_ops[entry->operation].relies;
 	ret->generation = relied ? rl_admission_generation(n, entry) : 0;
 	if (relied && ret->generation == 0)
 		vote->code = REDLOCK_VOTE_TIMEOUT; /* the key is there */
@@ -277,7 +277,7 @@ static void take_answer(struct rl_node *n, const struct rl_entry *entry, const s
 		read_guarded(n, entry, reply, ret, now_ns);
 	else
 		rl_answer_read(op->outcomes, reply, &ret->vote);
-	if (!n->guards && is_misquoted(n, entry, &ret->vote))
+	if (!n->guards && (ret->vote.told & RL_TOLD(TOKEN)) != 0 && misquotes(n, entry, &ret->vote))
 		ret->vote = (struct rl_vote){.code = REDLOCK_VOTE_GARBAGE};
 	rl_method_learn(&n->methods, op, (enum rl_form)entry->form, error ? reply->value.text : NULL);
 	enum redlock_vote_code vote = ret->vote.code;
@@ -285,9 +285,10 @@ static void take_answer(struct rl_node *n, const struct rl_entry *entry, const s
 		rl_submit_wake(n, entry);
 	if (error || entry->owed)
 		settle(n, entry, vote, error ? reply->value.text : NULL, now_ns);
-	bool made = op->claims && entry->own_value && vote == REDLOCK_VOTE_YES;
-	bool stale = is_stale(n, entry, vote, now_ns);
-	bool off = vote == REDLOCK_VOTE_YES && rl_ops_relies(op) && n->guards && rl_server_clock_is_off(n);
+	struct rl_slice bytes = rl_outbox_front_bytes(&n->link.outbox);
+	bool stale = vote == REDLOCK_VOTE_YES && rl_ledger_doubts_yes(&n->ledger, entry, &bytes, now_ns);
+	bool made = op->claims && (entry->own_value || (stale && !op->doubts)) && vote == REDLOCK_VOTE_YES;
+	bool off = vote == REDLOCK_VOTE_YES && op->relies && n->guards && rl_server_clock_is_off(n);
 	if (made && (stale || off || entry->given_up) && !rl_submit_give_back(n, entry))
 		n->ledger.lingering++;
 	if (stale || off)
@@ -308,8 +309,8 @@ static void take_step(struct rl_node *n, const struct rl_reply *reply)
 		rl_outbox_pop(&l->outbox);
 }
 
-/* A claim that is asked anew follows all that was asked so far: after a release of the same handle its key
- * would stay. */
+/* Whether a claim must not be asked anew: it was given up, or its release is queued, and the new key would
+ * outlive that. */
 static bool is_over(const struct rl_node *n, const struct rl_entry *claim)
 {
 	return claim->given_up || rl_outbox_owes(&n->link.outbox, claim->tag) ||
@@ -317,7 +318,7 @@ static bool is_over(const struct rl_node *n, const struct rl_entry *claim)
 }
 
 /* An answer in a form that does not look at the record, where the set may be guarded. If it is, the key is
- * given back, and the node asked anew unless it has no vote. True: `ret` is not its answer, or has it. */
+ * given back, and the node asked anew unless it has no vote. True: `ret` has the vote (PENDING: anew). */
 static __attribute__((noinline)) bool take_unguarded(struct rl_node *n, const struct rl_entry *entry,
                                                      const struct rl_reply *reply, struct rl_answer *ret,
                                                      uint64_t now_ns)
@@ -336,23 +337,52 @@ static __attribute__((noinline)) bool take_unguarded(struct rl_node *n, const st
 	return true;
 }
 
+/* A server of a cluster: whether the reply says that the request is to be asked elsewhere, or is that to
+ * ASKING. */
+static __attribute__((noinline)) bool is_sent_on(struct rl_node *n, const struct rl_entry *entry,
+                                                 const struct rl_reply *reply, struct rl_answer *ret)
+{
+	bool error = reply->value.type == RL_REPLY_ERROR;
+	bool asking = entry->setup == RL_SETUP_ASKING;
+	n->redirect->kind = RL_REDIRECT_NONE;
+	if (asking && (error || !rl_handshake_fits(RL_SETUP_ASKING, reply)))
+		rl_link_fail_protocol(&n->link); /* the request that follows is not for it */
+	else if (!asking && (!error || !rl_redirect_take(n->redirect, &n->link.outbox, reply->value.text)))
+		return false;
+	else
+		rl_outbox_pop(&n->link.outbox);
+	bool late = n->redirect->kind == RL_REDIRECT_LATE;
+	if (late)
+		rl_link_remember(&n->link, REDLOCK_VOTE_SHARD, reply->value.text);
+	*ret = (struct rl_answer){.tag = entry->tag,
+	                          .operation = entry->operation,
+	                          .vote.code = late ? REDLOCK_VOTE_SHARD : REDLOCK_VOTE_BLOCKED};
+	return true;
+}
+
 /* Takes one reply. True: it is an answer that somebody waits for. */
 static bool take_reply(struct rl_node *n, const struct rl_entry *front, const struct rl_reply *reply,
                        struct rl_answer *ret, uint64_t now_ns)
 {
 	struct rl_entry entry = *front;
+	if (entry.step == RL_STEP_WAIT)
+		return rl_replicas_take(n, reply, ret);
 	if (entry.step != RL_STEP_NONE) {
 		take_step(n, reply);
 		return false;
 	}
 	bool error = reply->value.type == RL_REPLY_ERROR;
+	if (n->redirect != NULL && is_sent_on(n, &entry, reply, ret))
+		return entry.setup != RL_SETUP_ASKING;
 	bool done = error ? rl_submit_again(n, &entry, reply)
 	                  : n->guards && take_unguarded(n, &entry, reply, ret, now_ns);
 	if (!done)
 		take_answer(n, &entry, reply, ret, now_ns);
-	bool again = done && (error || ret->vote.code == REDLOCK_VOTE_PENDING);
+	bool counts = entry.tag.seq != 0 && !(done && (error || ret->vote.code == REDLOCK_VOTE_PENDING));
+	if (entry.wait_ms > 0 && counts && !entry.given_up && rl_replicas_hold(n, ret))
+		return false;
 	rl_outbox_pop(&n->link.outbox);
-	return !again && entry.tag.seq != 0;
+	return counts;
 }
 
 /* Whether what the node has answered counts is not known before more nodes have told of the set. */
@@ -390,7 +420,7 @@ static void meet(struct rl_node *n, uint64_t now_ns)
 		if (!facts->run_id_known || (same && !rl_handshake_kill(l, ghost->client_id)))
 			rl_ledger_doubt(&n->ledger);
 	}
-	if (n->ledger.ghost_count > 0)
+	if (waits_for_info(n))
 		rl_handshake_pass(l);
 }
 
@@ -401,6 +431,8 @@ static void take_opening(struct rl_node *n, enum rl_setup setup, const struct rl
 		return;
 	if (setup == RL_SETUP_INFO)
 		meet(n, now_ns);
+	if (setup == RL_SETUP_LOOK)
+		rl_admission_look(n, reply, now_ns);
 	if (setup == RL_SETUP_MEET)
 		rl_admission_meet(n, reply, now_ns);
 	if (setup == RL_SETUP_PROBE)
@@ -427,7 +459,7 @@ static void take_setup(struct rl_node *n, const struct rl_entry *front, const st
  * waits, as a reply does, for the records of the other nodes. */
 static bool next_unasked(struct rl_node *n, struct rl_answer *ret, uint64_t now_ns)
 {
-	bool waits = n->guards && n->admission->opinion.kind == RL_SET_HOLD;
+	bool waits = n->guards && n->admission->opinion.kind == RL_SET_HOLD && !n->admission->seen;
 	return (n->talk.resolved > 0 && !waits && next_of_talk(n, ret, now_ns)) ||
 	       (n->refusals > 0 && rl_permit_next(n, ret, now_ns));
 }
@@ -522,8 +554,8 @@ void rl_node_listener_tick(struct rl_node *n, uint64_t now_ns)
 
 static unsigned owed_in(const struct rl_node *n, const struct rl_outbox *outbox)
 {
-	/* before a connection is open and its gate is, no operation has left on it: but for answered ones, on the
-	 * connection before */
+	/* before a connection is open and its opening commands are answered, no operation has left on it; those
+	 * that were answered left on the connection before */
 	bool waits = n->link.gate > 0 && rl_outbox_front_unsent(&n->link.outbox);
 	bool may_have_sent = n->link.state != RL_LINK_CONNECTING && !waits;
 	unsigned owed = 0;

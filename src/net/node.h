@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One node: requests go in with rl_node_submit() and leave with rl_node_flush(); answers are pulled with
- * rl_node_next(), one for each request that was taken, also when the connection breaks. rl_node_ready() and
- * rl_node_tick() are told of the socket and of the time. Nothing here blocks or decides about locks.
+ * One node: requests go in with rl_node_submit() and leave with rl_submit_flush(); answers are pulled with
+ * rl_node_next(), one for each request that was taken, also when the connection breaks. The node's link is
+ * told of its socket (rl_link_ready()), and rl_node_tick() of the time. Nothing here blocks or decides about
+ * locks.
  *
  * It is put together from a link (the connection and what is asked on it, link.h), a ledger (what is owed,
  * and what may come too late, ledger.h) and a talk (what is asked in several steps, talk.h). None of these
@@ -13,8 +14,8 @@
 #ifndef RL_NET_NODE_H
 #define RL_NET_NODE_H
 
-#include "net/flush.h"
 #include "net/inside.h"
+#include "net/submit.h"
 
 /* As rl_link_open() and rl_link_close(). */
 bool rl_node_open(struct rl_node *node, const struct rl_endpoint *endpoint, struct rl_tls_context *tls,
@@ -34,34 +35,11 @@ static inline bool rl_node_is_open(const struct rl_node *node)
 	return node->link.state == RL_LINK_OPEN;
 }
 
-/* Whether there is something to send now, and sends what can be sent. */
-static inline bool rl_node_can_send(const struct rl_node *node)
-{
-	return rl_flush_can_send(node);
-}
-
-static inline void rl_node_flush(struct rl_node *node)
-{
-	rl_flush(node);
-}
-
-/* The poller reports that the descriptor watched as `watch_id` is ready for `events` (RL_READABLE,
- * RL_WRITABLE). The node is the one with the number RL_WATCH_NODE(watch_id). */
-static inline void rl_node_ready(struct rl_node *node, uint32_t watch_id, uint32_t events, uint64_t now_ns)
-{
-	rl_link_ready(&node->link, watch_id, events, now_ns);
-}
-
 /* Pulls the next answer. False: none at present. */
 bool rl_node_next(struct rl_node *node, struct rl_answer *ret_answer, uint64_t now_ns);
 
-/* When rl_node_tick() is due; UINT64_MAX: never. Reads that are possible come first: an answer that waits in
- * the socket is not a stall. */
-static inline uint64_t rl_node_deadline(const struct rl_node *node)
-{
-	return rl_link_deadline(&node->link);
-}
-
+/* The time of the link has come (rl_link_deadline()). Reads that are possible come first: an answer that
+ * waits in the socket is not a stall. */
 void rl_node_tick(struct rl_node *node, uint64_t now_ns);
 
 /* The endpoint has new credentials: an open connection is due to log in with them (auth.h), and a node that
@@ -83,16 +61,18 @@ static inline bool rl_node_hears(const struct rl_node *node)
 /* The end of this key is heard from now on, or not any more, if the server tells it. False: not here. */
 static inline bool rl_node_follow(struct rl_node *node, struct rl_slice key, bool follow, uint64_t now_ns)
 {
-	return rl_node_hears(node) && rl_listener_follow(node->listener, key, follow, now_ns);
+	/* a cluster tells the ends of a shard's keys on that shard alone, where nobody may listen */
+	return node->redirect == NULL && rl_node_hears(node) &&
+	       rl_listener_follow(node->listener, key, follow, now_ns);
 }
 
-/* As rl_node_ready(), for ids whose number has RL_WATCH_NODES added. */
+/* As rl_link_ready(), for ids whose number has RL_WATCH_NODES added. */
 void rl_node_listener_ready(struct rl_node *node, uint32_t watch_id, uint32_t events, uint64_t now_ns);
 
 /* Pulls the next message, as rl_listener_next(). */
 bool rl_node_hear(struct rl_node *node, struct rl_heard *ret_heard, uint64_t now_ns);
 
-/* As rl_node_deadline() and rl_node_tick(). */
+/* As rl_link_deadline() and rl_node_tick(). */
 uint64_t rl_node_listener_deadline(const struct rl_node *node);
 void rl_node_listener_tick(struct rl_node *node, uint64_t now_ns);
 

@@ -2,13 +2,15 @@
 #include "net/outbox.h"
 
 #include <assert.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static bool reserve_entry(struct rl_outbox *o)
+#include "proto/command.h"
+#include "proto/transaction.h"
+
+static bool grow_ring(struct rl_outbox *o)
 {
-	if (o->count < o->ring_capacity)
-		return true;
 	unsigned capacity = o->ring_capacity > 0 ? o->ring_capacity * 2 : 16;
 	struct rl_entry *ring = malloc(capacity * sizeof *ring);
 	if (ring == NULL)
@@ -36,10 +38,8 @@ static void move_down(struct rl_outbox *o)
 
 /* Answered bytes are reclaimed before the buffer grows, and only when that frees at least half of it, so that
  * each byte is moved once on average. */
-static bool reserve_bytes(struct rl_outbox *o, size_t more)
+static bool make_room(struct rl_outbox *o, size_t more)
 {
-	if (o->tail + more <= o->capacity)
-		return true;
 	size_t kept = o->tail - o->head;
 	if (kept + more <= o->capacity / 2) {
 		move_down(o);
@@ -64,7 +64,9 @@ static bool reserve_bytes(struct rl_outbox *o, size_t more)
 
 bool rl_outbox_push(struct rl_outbox *o, const struct rl_entry *entry, struct rl_slice bytes)
 {
-	if (!reserve_entry(o) || !reserve_bytes(o, bytes.size))
+	if (o->count == o->ring_capacity && !grow_ring(o))
+		return false;
+	if (o->tail + bytes.size > o->capacity && !make_room(o, bytes.size))
 		return false;
 	if (bytes.size > 0) /* what is held back has its bytes later */
 		memcpy(o->bytes + o->tail, bytes.bytes, bytes.size);
@@ -75,11 +77,50 @@ bool rl_outbox_push(struct rl_outbox *o, const struct rl_entry *entry, struct rl
 	return true;
 }
 
+static bool push_wait(struct rl_outbox *o, const struct rl_entry *e)
+{
+	static const struct rl_entry wait = {.step = RL_STEP_WAIT};
+	char replicas[8], wait_ms[8];
+	struct rl_buffer command = {0};
+	snprintf(replicas, sizeof replicas, "%u", e->replicas);
+	snprintf(wait_ms, sizeof wait_ms, "%u", e->wait_ms);
+	const struct rl_slice words[] = {rl_slice_of("WAIT"), rl_slice_of(replicas), rl_slice_of(wait_ms)};
+	bool ok = rl_command_write(&command, words, 3) &&
+	          rl_outbox_push(o, &wait, (struct rl_slice){command.bytes, command.size});
+	rl_buffer_free(&command);
+	return ok;
+}
+
+bool rl_outbox_ask(struct rl_outbox *o, const struct rl_entry *entry, struct rl_slice bytes)
+{
+	if (!rl_outbox_push(o, entry, bytes))
+		return false;
+	if (entry->wait_ms == 0 || push_wait(o, entry))
+		return true;
+	o->count--;
+	o->tail -= bytes.size;
+	return false;
+}
+
+void rl_outbox_hold_front(struct rl_outbox *o)
+{
+	o->ring[o->first].step = RL_STEP_WAIT;
+}
+
 bool rl_outbox_push_secret(struct rl_outbox *o, const struct rl_entry *entry, struct rl_slice bytes)
 {
 	bool ok = rl_outbox_push(o, entry, bytes);
 	o->secrets += ok;
 	return ok;
+}
+
+const struct rl_entry *rl_outbox_answerable(const struct rl_outbox *o)
+{
+	if (o->count == 0)
+		return NULL;
+	const struct rl_entry *front = &o->ring[o->first];
+	bool may = front->step != 0 ? o->sent > o->head : o->sent >= o->head + front->size;
+	return may ? front : NULL;
 }
 
 static void wipe_front(struct rl_outbox *o)
@@ -128,6 +169,7 @@ struct rl_request rl_outbox_request(const struct rl_entry *entry, struct rl_slic
 	struct rl_request r = {.operation = entry->operation, .tag = entry->tag, .own_value = entry->own_value};
 	rl_request_read(bytes, (enum rl_form)entry->form, &r);
 	r.fenced = entry->fenced; /* some forms do not say so */
+	r.wait_ms = entry->wait_ms;
 	return r;
 }
 

@@ -23,10 +23,12 @@ enum rl_setup {
 	RL_SETUP_INFO,
 	RL_SETUP_PROBE,
 	RL_SETUP_KILL,
+	RL_SETUP_LOOK,
 	RL_SETUP_MEET,
 	RL_SETUP_SUBSCRIBE,
 	RL_SETUP_UNSUBSCRIBE,
-	RL_SETUP_MASTER
+	RL_SETUP_MASTER,
+	RL_SETUP_ASKING /* before a request: the only one that is no opening command */
 };
 
 struct rl_entry {
@@ -42,9 +44,14 @@ struct rl_entry {
 	bool fenced;    /* as of its request */
 	bool timed;     /* the same */
 	bool own_value; /* as of its request: not to be asked again after a later SET of its name */
+	bool goes_on;   /* a release of a random token that its attempt goes on with */
 	bool given_up;  /* a SET of an own value that nobody wants any more: to be released if it is YES */
 	bool set_parked;
-	uint32_t name_hash; /* of parked requests */
+	uint16_t wait_ms; /* as of its request; then WAIT for so many replicas comes after it. 0: it does not */
+	uint8_t replicas;
+	uint8_t hops;        /* as of its request; a late release: so often it was asked */
+	uint32_t name_hash;  /* of parked requests */
+	uint32_t token_hash; /* of these, and of what goes_on */
 	/* A release that was queued before its own SET was sent: the number of that in this outbox, or among the
 	 * parked requests if `set_parked`; else 0. */
 	uint64_t set_number;
@@ -66,6 +73,12 @@ struct rl_outbox {
 
 /* Appends a request. False: out of memory, nothing appended. */
 bool rl_outbox_push(struct rl_outbox *outbox, const struct rl_entry *entry, struct rl_slice bytes);
+
+/* As rl_outbox_push(), for a request: WAIT follows it if it waits for replicas. */
+bool rl_outbox_ask(struct rl_outbox *outbox, const struct rl_entry *entry, struct rl_slice bytes);
+
+/* The front is answered, and stays until the command after it is: the next reply is taken for one to it. */
+void rl_outbox_hold_front(struct rl_outbox *outbox);
 
 /* As rl_outbox_push(), for an AUTH, whose bytes are wiped when it goes. */
 bool rl_outbox_push_secret(struct rl_outbox *outbox, const struct rl_entry *entry, struct rl_slice bytes);
@@ -92,6 +105,11 @@ static inline bool rl_outbox_front_sent(const struct rl_outbox *o)
 {
 	return o->sent >= o->head + o->ring[o->first].size;
 }
+
+/* The oldest entry, if a reply may be its answer: nobody can know the answer to half a request. Its other
+ * half would be dropped with it, and the server would read the next requests as a part of it. A step of a
+ * transaction has several commands, which are answered one by one. NULL: a reply would answer nothing. */
+const struct rl_entry *rl_outbox_answerable(const struct rl_outbox *outbox);
 
 void rl_outbox_pop(struct rl_outbox *outbox);
 

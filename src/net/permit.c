@@ -63,11 +63,13 @@ void rl_permit_tick(struct rl_node *n, uint64_t now_ns)
 
 /* ---- requests ---- */
 
-/* Without a record there are no counters. */
-static bool needs_guard(const struct rl_request *r)
+/* Whether the question for the record is among the requests. */
+static bool is_asked_in_turn(const struct rl_node *n)
 {
-	const struct rl_op *op = &rl_ops[r->operation];
-	return (op->claims && r->fenced) || op->forms == RL_FORMS_GUARD;
+	bool asked = false;
+	for (unsigned i = 0; i < n->link.outbox.count && !asked; i++)
+		asked = rl_outbox_at(&n->link.outbox, i)->operation == RL_OP_MEET;
+	return asked;
 }
 
 bool rl_permit_is_unsent(const struct rl_node *n)
@@ -78,8 +80,14 @@ bool rl_permit_is_unsent(const struct rl_node *n)
 void rl_permit_hold(struct rl_node *n, const struct rl_request *r)
 {
 	struct rl_admission *a = n->admission;
-	bool unknown = a->opinion.kind == RL_SET_HOLD && !a->holds && needs_guard(r);
-	if (!unknown || n->link.state == RL_LINK_DOWN || (n->link.outbox.count > 0 && !rl_permit_is_unsent(n)))
+	bool unknown = a->opinion.kind == RL_SET_HOLD && !a->holds && r->fenced;
+	if (!unknown || n->link.state == RL_LINK_DOWN)
+		return;
+	if (is_asked_in_turn(n)) { /* it would wait for itself; the request waits for a new connection */
+		a->awaited |= !a->leaves && rl_record_leave(n);
+		return;
+	}
+	if (n->link.outbox.count > 0 && !rl_permit_is_unsent(n))
 		return;
 	a->holds = true;
 	n->link.gate++;
@@ -89,7 +97,7 @@ void rl_permit_hold(struct rl_node *n, const struct rl_request *r)
 static enum redlock_vote_code object(struct rl_node *n, const struct rl_request *r)
 {
 	const struct rl_admission *a = n->admission;
-	if (needs_guard(r) && a->opinion.objection != NULL) {
+	if (r->fenced && a->opinion.objection != NULL) {
 		rl_link_remember(&n->link, REDLOCK_VOTE_FOREIGN, a->opinion.objection);
 		return REDLOCK_VOTE_FOREIGN;
 	}
@@ -105,11 +113,11 @@ enum redlock_vote_code rl_permit_vote(struct rl_node *n, const struct rl_request
 	if (a->holds || a->opinion.kind == RL_SET_HOLD)
 		return REDLOCK_VOTE_PENDING;
 	bool checks = (op->forms & RL_FORMS_GUARD) != 0;
-	if (!checks && !rl_ops_relies(op))
+	if (!checks && !op->relies)
 		return REDLOCK_VOTE_PENDING;
 	if (a->opinion.kind == RL_SET_ASK)
-		return needs_guard(r) ? REDLOCK_VOTE_UNGUARDED : REDLOCK_VOTE_PENDING;
-	if (!checks)
+		return r->fenced ? REDLOCK_VOTE_UNGUARDED : REDLOCK_VOTE_PENDING;
+	if (!checks && (a->set->require || rl_set_is_guarded(a->set)))
 		return REDLOCK_VOTE_UNCHECKED;
 	if (a->opinion.kind == RL_SET_PASSES)
 		return object(n, r);
@@ -125,14 +133,19 @@ enum rl_permit_weight rl_permit_weigh(const struct rl_node *n, const struct rl_e
 {
 	const struct rl_op *op = &rl_ops[entry->operation];
 	const struct rl_set_opinion *o = &n->admission->opinion;
-	bool unguarded = rl_ops_relies(op) && (RL_FORMS_GUARD >> entry->form & 1) == 0;
+	bool unguarded = op->relies && (RL_FORMS_GUARD >> entry->form & 1) == 0;
 	if (!unguarded || o->kind == RL_SET_ASK || reply->value.type == RL_REPLY_ERROR)
 		return RL_PERMIT_COUNTS;
 	rl_answer_read(op->outcomes, reply, ret);
 	bool yes = ret->code == REDLOCK_VOTE_YES, no = ret->code == REDLOCK_VOTE_NO;
 	if ((!yes && !no) || (no && op->claims && o->kind != RL_SET_REFUSE))
 		return RL_PERMIT_COUNTS;
-	return o->kind == RL_SET_HOLD ? RL_PERMIT_WAITS : RL_PERMIT_VOID;
+	if (o->kind != RL_SET_HOLD || n->admission->seen)
+		return RL_PERMIT_VOID;
+	const struct rl_set *set = n->admission->set;
+	if (set->records[n->id].met || !is_asked_in_turn(n)) /* else the record comes after this answer */
+		return RL_PERMIT_WAITS;
+	return rl_set_is_guarded(set) ? RL_PERMIT_VOID : RL_PERMIT_COUNTS;
 }
 
 struct rl_vote rl_permit_vote_anew(struct rl_node *n, const struct rl_entry *entry, uint64_t now_ns)

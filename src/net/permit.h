@@ -14,8 +14,8 @@
 
 #include "net/inside.h"
 
-/* Operations must wait for the record if this request is for guarded nodes alone, and nothing has left yet.
- */
+/* Holds operations back until the record is known, if this request is for guarded nodes alone and no
+ * operation has left yet. */
 void rl_permit_hold(struct rl_node *node, const struct rl_request *request);
 
 /* Whether no request in the outbox was sent, of at least one. */
@@ -30,7 +30,8 @@ bool rl_permit_next(struct rl_node *node, struct rl_answer *ret_answer, uint64_t
 /*
  * A plain set must not wait for its records: requests leave together with the question for the record, in the
  * plain form. Their answers come after the record. They count if the set is plain; if it is guarded they are
- * void, and the node is asked again in the guarded form.
+ * void, and the node is asked again in the guarded form. Where the set is looked at again, answers to earlier
+ * requests come before the record: they count unless other nodes have told that the set is guarded.
  */
 enum rl_permit_weight {
 	RL_PERMIT_COUNTS,
@@ -44,8 +45,8 @@ enum rl_permit_weight rl_permit_weigh(const struct rl_node *node, const struct r
  * again. */
 struct rl_vote rl_permit_vote_anew(struct rl_node *node, const struct rl_entry *entry, uint64_t now_ns);
 
-/* The vote that a yes becomes which was asked for in several steps: only a user that may run no scripts asks
- * so. */
+/* The vote in place of a yes of a transaction, which cannot check the record. Only a user that may run no
+ * scripts uses transactions. */
 enum redlock_vote_code rl_permit_of_talk(const struct rl_node *node);
 
 /* How long the quarantine of a node lasts at most, as far as is known. */

@@ -5,7 +5,8 @@
 #include <string.h>
 
 #include "core/time.h"
-#include "net/flush.h"
+#include "net/handshake.h"
+#include "net/submit.h"
 #include "os/random.h"
 
 /* How old a connection may be: this part of the longest TTL, but not less than that. As ops/meet.lua has
@@ -15,19 +16,28 @@ enum { AGE_PART = 4 };
 
 /* ---- a connection's age ---- */
 
+static bool is_too_long(const struct rl_node *n, uint64_t since_ns, uint64_t now_ns)
+{
+	uint64_t ttl_ms = n->admission->set->ttl_ms;
+	uint64_t age_ns = rl_time_max(rl_time_ms(ttl_ms) / AGE_PART, LEAST_AGE_NS);
+	return ttl_ms > 0 && now_ns >= rl_time_add(since_ns, age_ns);
+}
+
 bool rl_record_is_aged(const struct rl_node *n, uint64_t now_ns)
 {
-	const struct rl_admission *a = n->admission;
 	const struct rl_dial *d = &n->link.dial;
-	uint64_t age_ns = rl_time_max(rl_time_ms(a->set->ttl_ms) / AGE_PART, LEAST_AGE_NS);
-	uint64_t since_ns = d->by_name ? rl_time_min(n->link.begun_ns, d->told_ns) : n->link.begun_ns;
-	return a->set->ttl_ms > 0 && now_ns >= rl_time_add(since_ns, age_ns);
+	return is_too_long(n, d->by_name ? rl_time_min(n->link.begun_ns, d->told_ns) : n->link.begun_ns, now_ns);
+}
+
+bool rl_record_is_unconfirmed(const struct rl_node *n, uint64_t now_ns)
+{
+	return n->link.endpoint.master != NULL && is_too_long(n, n->link.dial.told_ns, now_ns);
 }
 
 /* Half a request, or half a transaction, must not be abandoned: the queued bytes are sent first. */
 bool rl_record_leave(struct rl_node *n)
 {
-	rl_flush(n);
+	rl_submit_flush(n);
 	bool sent = rl_outbox_unsent(&n->link.outbox).size == 0 && !rl_talk_is_begun(&n->talk);
 	if (n->link.state != RL_LINK_OPEN || !sent)
 		return false;
@@ -47,6 +57,7 @@ void rl_record_leap(struct rl_node *n, uint64_t leap_ns)
 {
 	n->link.begun_ns = rl_time_sub(n->link.begun_ns, leap_ns);
 	n->link.dial.told_ns = rl_time_sub(n->link.dial.told_ns, leap_ns);
+	rl_sentinels_leap(n->sentinels, leap_ns);
 }
 
 /* ---- asking ---- */
@@ -78,6 +89,7 @@ static struct rl_request question(struct rl_node *n, unsigned operation, const c
 	record[RL_RECORD_CONFIG] = rl_slice_of(set->config);
 	record[RL_RECORD_FLOOR] = rl_slice_of(floor);
 	record[RL_RECORD_MEMBER] = rl_slice_of(set->addresses[n->id]);
+	record[RL_RECORD_DONE] = rl_slice_of(set->done ? set->config : "");
 	return (struct rl_request){.operation = operation, .record = record};
 }
 
@@ -91,18 +103,31 @@ static bool draw(struct rl_admission *a)
 	return ok;
 }
 
-bool rl_record_begin(struct rl_node *n, uint64_t now_ns)
+/* Queues MEET among the opening commands. */
+static bool meet(struct rl_node *n, uint64_t now_ns)
 {
-	struct rl_admission *a = n->admission;
 	struct rl_slice record[RL_RECORD_WORDS];
 	struct rl_buffer bytes = {0};
 	struct rl_entry entry = {.setup = RL_SETUP_MEET};
 	char digits[2][24];
+	bool ok = draw(n->admission);
+	struct rl_request r = question(n, RL_OP_MEET, "", now_ns, record, digits);
+	ok = ok && rl_request_write(&bytes, &r, RL_FORM_TEXT) &&
+	     rl_outbox_push(&n->link.setup, &entry, (struct rl_slice){bytes.bytes, bytes.size});
+	rl_buffer_free(&bytes);
+	return ok;
+}
+
+bool rl_record_begin(struct rl_node *n, uint64_t now_ns)
+{
+	struct rl_admission *a = n->admission;
 	rl_set_forget(a->set, n->id);
 	rl_set_await(a->set, n->id, now_ns);
 	a->opinion = (struct rl_set_opinion){.kind = RL_SET_HOLD};
-	a->holds = a->set->require || a->set->hears_all || rl_set_is_guarded(a->set);
-	a->passed = false;
+	bool known = a->set->require || a->set->hears_all || rl_set_is_guarded(a->set);
+	a->holds = known || a->awaited;
+	a->awaited = false;
+	a->passed = a->seen = false;
 	n->guards = true;
 	if (!a->leaves)
 		n->refusals = 0; /* all were handed out when it broke */
@@ -112,12 +137,7 @@ bool rl_record_begin(struct rl_node *n, uint64_t now_ns)
 	a->asked_ns = a->timed_ns = now_ns;
 	n->methods.guarded = 0;
 	n->link.gate += a->holds;
-	bool ok = draw(a);
-	struct rl_request r = question(n, RL_OP_MEET, "", now_ns, record, digits);
-	ok = ok && rl_request_write(&bytes, &r, RL_FORM_TEXT) &&
-	     rl_outbox_push(&n->link.setup, &entry, (struct rl_slice){bytes.bytes, bytes.size});
-	rl_buffer_free(&bytes);
-	return ok;
+	return known ? meet(n, now_ns) : rl_handshake_look(&n->link);
 }
 
 /* Behind all that was asked before. */
@@ -151,13 +171,13 @@ void rl_record_ask(struct rl_node *n, uint64_t now_ns)
 void rl_record_look(struct rl_node *n, uint64_t now_ns)
 {
 	struct rl_admission *a = n->admission;
-	if (n->link.state != RL_LINK_OPEN || a->opinion.kind != RL_SET_ASK)
+	if (n->link.state != RL_LINK_OPEN || a->leaves)
 		return; /* its record comes with the connection */
 	a->opinion = (struct rl_set_opinion){.kind = RL_SET_HOLD};
 	n->guards = true;
 	if (!a->asking)
 		rl_record_ask(n, now_ns);
-	if (!a->asking)
+	if (!a->asking && !a->leaves)
 		rl_link_fail_memory(&n->link);
 }
 
@@ -167,4 +187,24 @@ void rl_record_admit(struct rl_node *n, const char *floor, uint64_t now_ns)
 		return;
 	memcpy(n->admission->id, n->admission->set->records[n->id].quarantine, sizeof n->admission->id);
 	ask(n, RL_OP_ADMIT, floor, now_ns);
+}
+
+/* Requests that have left are answered before MEET. */
+void rl_record_saw(struct rl_node *n, uint64_t now_ns)
+{
+	struct rl_admission *a = n->admission;
+	bool left = n->link.outbox.count > 0 && !rl_outbox_front_unsent(&n->link.outbox), ok;
+	a->asked_ns = now_ns;
+	if (left) {
+		a->seen = true;
+		a->asking = false;
+		rl_record_ask(n, now_ns);
+		ok = a->asking || a->leaves;
+	} else {
+		n->link.gate += !a->holds;
+		a->holds = true;
+		ok = meet(n, now_ns);
+	}
+	if (!ok)
+		rl_link_fail_memory(&n->link);
 }

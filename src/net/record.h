@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Asks a node for its record (set.h): MEET, while the connection opens, and again when the node should vote
- * by now; ADMIT, when its quarantine is over. admission.c takes the answers.
+ * Asks a node for its record (set.h): MEET, while the connection opens, and again when the node
+ * should vote by now; ADMIT, when its quarantine is over. admission.c takes the answers. As long as no record
+ * of the set was seen, a connection opens with a look instead, a plain command, which costs the server a
+ * tenth of MEET. MEET follows if there is a record.
  *
  * An address may lead to another server while the one that it led to before runs on, connected as it is. So
  * no request whose answer counts is sent on a connection that was begun a quarter of the longest TTL ago or
@@ -19,8 +21,11 @@
 
 #include "net/inside.h"
 
-/* Puts MEET after the opening commands. False: out of memory. */
+/* Puts MEET after the opening commands, or a look at the record. False: out of memory. */
 bool rl_record_begin(struct rl_node *node, uint64_t now_ns);
+
+/* A look has shown a record: asks for all of it. Requests that have left in a plain form are void. */
+void rl_record_saw(struct rl_node *node, uint64_t now_ns);
 
 /* Asks for the record again, unless that is under way. */
 void rl_record_ask(struct rl_node *node, uint64_t now_ns);
@@ -35,6 +40,9 @@ void rl_record_admit(struct rl_node *node, const char *floor, uint64_t now_ns);
 
 /* Whether the connection is too old for requests whose answers count. */
 bool rl_record_is_aged(const struct rl_node *node, uint64_t now_ns);
+
+/* Whether that is because most of the node's Sentinels have not named its address for as long. */
+bool rl_record_is_unconfirmed(const struct rl_node *node, uint64_t now_ns);
 
 /* Whether this request must go by a new connection; and operations wait for that from now on. False: not yet
  * possible, as half a request is under way. */

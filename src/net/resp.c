@@ -4,8 +4,6 @@
 #include <hiredis/hiredis.h>
 #include <string.h>
 
-#include "net/short_reply.h"
-
 /* ---- reading: hiredis calls these for each element; everything goes into the one reply of the resp ---- */
 
 /* A value inside of an element: it is dropped. */
@@ -143,6 +141,30 @@ void rl_resp_close(struct rl_resp *r)
 
 /* ---- reading: short replies are told by their bytes, as long as the reader has nothing to finish ---- */
 
+static const struct {
+	const char *bytes;
+	size_t size;
+	struct rl_reply_value value;
+} replies[] = {
+    {"+OK\r\n", 5, {.type = RL_REPLY_STATUS, .text = "OK", .kept = 2, .length = 2}},
+    {":1\r\n", 4, {.type = RL_REPLY_INTEGER, .integer = 1}},
+    {":0\r\n", 4, {.type = RL_REPLY_INTEGER, .integer = 0}},
+    {"$-1\r\n", 5, {.type = RL_REPLY_NIL}},
+};
+
+size_t rl_resp_short(const char *bytes, size_t size, struct rl_reply_value *ret)
+{
+	enum { LEAST = 4 }; /* a constant: that is one comparison */
+	for (size_t i = 0; i < sizeof replies / sizeof replies[0]; i++) {
+		if (size < replies[i].size || memcmp(bytes, replies[i].bytes, LEAST) != 0 ||
+		    bytes[replies[i].size - 1] != '\n')
+			continue;
+		*ret = replies[i].value;
+		return replies[i].size;
+	}
+	return 0;
+}
+
 static bool reader_is_idle(const struct rl_resp *r)
 {
 	const redisReader *reader = r->reader;
@@ -154,12 +176,12 @@ static bool give_to_reader(struct rl_resp *r)
 	size_t size = r->received - r->used;
 	const char *bytes = r->room + r->used;
 	r->used = r->received;
-	return size == 0 || redisReaderFeed(r->reader, bytes, size) == REDIS_OK;
+	return redisReaderFeed(r->reader, bytes, size) == REDIS_OK;
 }
 
 char *rl_resp_room(struct rl_resp *r)
 {
-	return give_to_reader(r) ? r->room : NULL;
+	return r->used == r->received || give_to_reader(r) ? r->room : NULL;
 }
 
 bool rl_resp_received(struct rl_resp *r, size_t size)
@@ -169,21 +191,16 @@ bool rl_resp_received(struct rl_resp *r, size_t size)
 	return reader_is_idle(r) || give_to_reader(r);
 }
 
-static bool next_short(struct rl_resp *r)
-{
-	size_t used = rl_short_reply(r->room + r->used, r->received - r->used, &r->reply.value);
-	r->used += used;
-	return used > 0;
-}
-
 int rl_resp_next(struct rl_resp *r, const struct rl_reply **ret_reply)
 {
 	redisReader *reader = r->reader;
 	void *object = NULL;
 	*ret_reply = &r->reply;
-	if (next_short(r))
+	size_t used = rl_resp_short(r->room + r->used, r->received - r->used, &r->reply.value);
+	r->used += used;
+	if (used > 0)
 		return 1;
-	if (!give_to_reader(r))
+	if (r->used < r->received && !give_to_reader(r))
 		return -1;
 	if (reader_is_idle(r))
 		return 0; /* asked without a byte, it would begin a reply */

@@ -2,7 +2,7 @@
 /*
  * RESP: reads replies. The reader is hiredis's, and resp.c is the only file that sees it.
  * A reply is a value in a fixed arena: no allocation per reply, and a server that promises or sends more than
- * any command of ours asks for is garbage, not a growing buffer.
+ * any command of ours asks for counts as garbage: buffers do not grow.
  */
 #ifndef RL_NET_RESP_H
 #define RL_NET_RESP_H
@@ -21,11 +21,11 @@
 
 struct rl_resp {
 	void *reader;
-	bool nested; /* the next reply may have arrays inside; of each only that it is one is kept */
+	bool nested; /* the next reply may have arrays inside; of an inner array only its type is kept */
 	unsigned nested_values;
 	struct rl_reply reply;
 	size_t arena_used;
-	size_t used; /* of the bytes received, by short replies, or given to the reader */
+	size_t used; /* bytes consumed so far of those received: as short replies, or by the reader */
 	size_t received;
 	char arena[RL_RESP_ARENA]; /* from here to the end all is written before it is read */
 	char room[RL_RESP_ROOM];
@@ -35,13 +35,20 @@ struct rl_resp {
 bool rl_resp_open(struct rl_resp *resp);
 void rl_resp_close(struct rl_resp *resp);
 
-/* Where the next bytes are to be received, RL_RESP_ROOM at most, and how many came. NULL and false: out of
- * memory, or garbage. */
+/* The buffer that the next bytes are to be received into: RL_RESP_ROOM bytes. NULL: out of memory, or
+ * garbage. */
 char *rl_resp_room(struct rl_resp *resp);
+/* Tells the reader that `size` bytes have been received into that buffer. False: out of memory, or garbage.
+ */
 bool rl_resp_received(struct rl_resp *resp, size_t size);
 
 /* The next whole reply: 1, and it is valid until the next call; 0: more bytes are needed; -1: garbage. */
 int rl_resp_next(struct rl_resp *resp, const struct rl_reply **ret_reply);
+
+/* Whether `bytes` begin with one of the replies that nearly all operations get: "+OK", ":0", ":1" or a null
+ * string, whole with its line end. A whole parser would cost ten times as much as to compare these bytes.
+ * Returns the size of that reply, and its value; 0 for everything else. */
+size_t rl_resp_short(const char *bytes, size_t size, struct rl_reply_value *ret_value);
 
 /* Takes the bytes that were received and not read yet, for a caller that reads them in another way; valid
  * until more is received. False: a reply is half read. */

@@ -57,7 +57,7 @@ static struct sentinel *new_sentinel(struct rl_link *node, unsigned index, uint3
 struct rl_sentinels *rl_sentinels_new(struct rl_link *link, uint32_t number)
 {
 	struct rl_sentinels *s = calloc(1, sizeof *s);
-	unsigned count = rl_url_count_sentinels(&link->endpoint);
+	unsigned count = rl_url_count_hosts(&link->endpoint);
 	bool ok = s != NULL;
 	for (unsigned i = 0; ok && i < count; i++) {
 		s->list[i] = new_sentinel(link, i, number + RL_WATCH_SENTINELS);
@@ -111,6 +111,39 @@ static const struct sentinel *choose(const struct rl_sentinels *s)
 	return best;
 }
 
+static bool has_named(const struct sentinel *one, const struct rl_address *address, uint64_t since_ns)
+{
+	return one->told_ns >= since_ns && rl_socket_same_address(&one->address, address);
+}
+
+/* Since when most of the listed Sentinels have named this address, each in answer to a question asked since
+ * then. 0: most of them have not. */
+static uint64_t confirmed_ns(const struct rl_sentinels *s, const struct rl_address *address)
+{
+	uint64_t newest_ns = 0;
+	for (unsigned i = 0; i < s->count; i++) {
+		uint64_t since_ns = s->list[i]->told_ns;
+		unsigned count = 0;
+		for (unsigned k = 0; k < s->count; k++)
+			count += has_named(s->list[k], address, since_ns);
+		if (count > s->count / 2)
+			newest_ns = rl_time_max(newest_ns, since_ns);
+	}
+	return newest_ns;
+}
+
+/* Tells the link how old the address is, and whether a Sentinel that is being asked may still confirm it. */
+static void confirm(struct rl_sentinels *s)
+{
+	struct rl_dial *d = &s->link->dial;
+	bool asking = false;
+	for (unsigned i = 0; i < s->count; i++)
+		asking |= s->list[i]->asking;
+	if (s->chosen.length > 0)
+		d->told_ns = confirmed_ns(s, &s->chosen);
+	d->confirms = asking && d->told_ns < d->asked_ns;
+}
+
 static void found(struct rl_sentinels *s, uint64_t now_ns)
 {
 	struct rl_lookup_result result = {.addresses.count = 1};
@@ -119,7 +152,7 @@ static void found(struct rl_sentinels *s, uint64_t now_ns)
 		return;
 	result.addresses.list[0] = s->chosen = best->address;
 	snprintf(s->host, sizeof s->host, "%s", best->host);
-	rl_link_found(s->link, &result, best->told_ns, now_ns);
+	rl_link_found(s->link, &result, confirmed_ns(s, &s->chosen), now_ns);
 }
 
 /* Tells that nothing was found, unless some Sentinel may still answer. */
@@ -151,8 +184,7 @@ static void flush(struct sentinel *one)
 	struct rl_link *l = &one->link;
 	if (l->state != RL_LINK_OPEN)
 		return;
-	bool all = rl_link_send(l);
-	rl_link_watch(l, !all || rl_stream_wants_write(&l->stream));
+	(void)rl_link_send(l);
 }
 
 /* A link that has broken is down until it is made again. */
@@ -200,6 +232,7 @@ void rl_sentinels_seek(struct rl_sentinels *s, uint64_t now_ns)
 		ask(s, s->list[i], now_ns);
 		settle(s->list[i], now_ns);
 	}
+	confirm(s);
 	give_up(s, now_ns);
 }
 
@@ -319,6 +352,7 @@ void rl_sentinels_ready(struct rl_sentinels *s, uint32_t watch_id, uint32_t even
 		settle(one, now_ns);
 		if (one->told_ns != told_ns)
 			found(s, now_ns);
+		confirm(s);
 		if (asking && !one->asking)
 			give_up(s, now_ns);
 	}
@@ -357,6 +391,16 @@ void rl_sentinels_tick(struct rl_sentinels *s, uint64_t now_ns)
 	for (unsigned i = 0; due && i < s->count; i++)
 		if (now_ns >= deadline_of(s->list[i]))
 			tick(s, s->list[i], now_ns);
-	if (due)
-		give_up(s, now_ns);
+	if (!due)
+		return;
+	confirm(s);
+	give_up(s, now_ns);
+}
+
+void rl_sentinels_leap(struct rl_sentinels *s, uint64_t leap_ns)
+{
+	for (unsigned i = 0; s != NULL && i < s->count; i++) {
+		s->list[i]->told_ns = rl_time_sub(s->list[i]->told_ns, leap_ns);
+		s->list[i]->asked_ns = rl_time_sub(s->list[i]->asked_ns, leap_ns);
+	}
 }

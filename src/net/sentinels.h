@@ -5,6 +5,9 @@
  * costs nothing. The first answer counts until another is better: the newest change of mind of any Sentinel,
  * and as long as none has changed its mind the address that most of them name, of equals the first listed.
  *
+ * A guarded node votes only at an address that most of the listed Sentinels have named lately:
+ * rl_dial.told_ns is when they were asked (rl_record_is_aged()).
+ *
  *     rl_sentinels_new()       for a link whose endpoint has `master`
  *     rl_sentinels_seek()      after each call that may begin a lookup: rl_link_dial(), rl_dial_doubt()
  *     rl_sentinels_ready(),    the poller or the time says so: these tell the link what was found, and the
@@ -34,5 +37,8 @@ void rl_sentinels_ready(struct rl_sentinels *sentinels, uint32_t watch_id, uint3
 /* When rl_sentinels_tick() is due; UINT64_MAX: never. */
 uint64_t rl_sentinels_deadline(const struct rl_sentinels *sentinels);
 void rl_sentinels_tick(struct rl_sentinels *sentinels, uint64_t now_ns);
+
+/* Time has passed that the clock did not show: what the Sentinels have said is older by that. */
+void rl_sentinels_leap(struct rl_sentinels *sentinels, uint64_t leap_ns);
 
 #endif

@@ -19,7 +19,7 @@ bool rl_server_clock_times(const struct rl_node *n, const struct rl_request *r, 
 	const struct rl_admission *a = n->admission;
 	const struct rl_op *op = &rl_ops[r->operation];
 	uint64_t every_ns = op->claims ? TIMED_CLAIM_NS : TIMED_NS;
-	return rl_ops_relies(op) && !a->timing && now_ns >= rl_time_add(a->timed_ns, every_ns);
+	return op->relies && !a->timing && now_ns >= rl_time_add(a->timed_ns, every_ns);
 }
 
 void rl_server_clock_timed(struct rl_node *n, uint64_t now_ns)

@@ -173,6 +173,12 @@ static bool has_record(const struct rl_set_record *r)
 	       (r->verdict == RL_SET_ADMITTED || r->verdict == RL_SET_QUARANTINE || r->verdict == RL_SET_OVER);
 }
 
+/* Another change of members may begin then. Clients that write records again keep that. */
+static bool says_done(const struct rl_set_record *r, const char *config)
+{
+	return has_record(r) && has_flags(r, RL_SET_DONE) && config[0] != '\0' && strcmp(r->config, config) == 0;
+}
+
 static unsigned count_accepting(const struct rl_set *set, const char *config)
 {
 	unsigned count = 0;
@@ -209,14 +215,19 @@ static void choose(struct rl_set *set)
 		set->step = step;
 		set->ttl_ms = r->ttl_ms;
 	}
+	set->done &= strcmp(config_before, set->config) == 0;
+	for (unsigned i = 0; i < set->count; i++)
+		set->done |= says_done(&set->records[i], set->config);
 	if (strcmp(config_before, set->config) != 0)
 		set->generation = (uint8_t)(set->generation % UINT8_MAX + 1);
 	if (strcmp(before, set->id) != 0) /* a set that was made anew counts its steps anew */
 		set->latest = 0;
 	for (unsigned i = 0; i < set->count; i++)
 		if (has_record(&set->records[i]) && strcmp(set->records[i].set, set->id) == 0 &&
-		    set->records[i].step > set->latest)
+		    set->records[i].step > set->latest) {
 			set->latest = set->records[i].step;
+			set->latest_reading = set->records[i].reading;
+		}
 }
 
 /* This user may not ask for it, or the server has no scripts. */
@@ -364,12 +375,21 @@ uint64_t rl_set_deadline(const struct rl_set *set)
 	return set->awaited != 0 ? rl_time_add(set->begun_ns, patience_ns) : UINT64_MAX;
 }
 
+struct rl_vote rl_set_bare_vote(void)
+{
+	return (struct rl_vote){.code = REDLOCK_VOTE_YES,
+	                        .told = RL_TOLD(VERDICT) | RL_TOLD(WORDS),
+	                        .verdict = RL_SET_BARE,
+	                        .words = rl_slice_of("- - - - - - - - - - - -")};
+}
+
 void rl_set_learn(struct rl_set *set, unsigned index, const struct rl_vote *vote)
 {
 	struct rl_set_record *r = &set->records[index];
 	char before[RL_SET_RUN_ID + 1];
 	memcpy(before, r->run_id, sizeof before);
-	*r = (struct rl_set_record){.met = true, .verdict = RL_SET_SILENT, .failure = vote->code};
+	*r = (struct rl_set_record){
+	    .met = true, .verdict = RL_SET_SILENT, .failure = vote->code, .reading = ++set->readings};
 	if (vote->code == REDLOCK_VOTE_YES) {
 		bool ok = rl_vote_tells(vote, RL_FIELD_WORDS) && vote->verdict < RL_SET_SILENT;
 		r->verdict = ok ? (enum rl_set_verdict)vote->verdict : RL_SET_SILENT;
@@ -480,6 +500,10 @@ static void judge_silent(const struct rl_set *set, const struct rl_set_record *r
 static const char not_yet_elsewhere[] = "its record is of a configuration that too few other nodes have: if "
                                         "`redlock init` is over, run it again";
 
+/* A record that was read before the newer one of another node: it may be as new by now. */
+static const char read_again[] =
+    "its record was of the configuration before that of another node: it is read again";
+
 /* The reason not to trust a record: its node set, configuration or members are others. Only an admitted
  * record written for the running process is trusted; the record of another process may be as old as a backup.
  */
@@ -500,19 +524,23 @@ static const char *difference(const struct rl_set *set, const struct rl_set_reco
 		return "it is another member of the node set than its address says";
 	if (accepts(r, set->config))
 		return NULL;
-	return r->step < set->latest
-	           ? "its record is of another configuration: `redlock init` mends that, or says why not"
-	           : not_yet_elsewhere;
+	if (r->step >= set->latest)
+		return not_yet_elsewhere;
+	return r->reading < set->latest_reading
+	           ? read_again
+	           : "its record is of another configuration: `redlock init` mends that, or says why not";
 }
 
-/* INFO would also tell whether it has replicas: who may not ask it is told so first. */
+static const char nameless[] = "it does not report its run_id: permit +info";
+
+/* INFO would also tell whether it has replicas: a user that may not ask for it is told so first. */
 static const char *objection(const struct rl_set_record *r, bool require)
 {
 	bool marker = r->pass[0] == '-';
 	if ((r->flags & RL_SET_NAMELESS) != 0 && (require || (r->pass[0] != '\0' && !marker)))
-		return "it does not report its run_id: permit INFO";
+		return nameless;
 	if (require && (r->flags & (RL_SET_REPLICAS | RL_SET_PROMOTED)) != 0)
-		return "it has or had replicas, or was one";
+		return "it has or had replicas or was one";
 	return require && marker ? "its record has no run_id, so that restarts are not seen" : NULL;
 }
 
@@ -544,7 +572,12 @@ void rl_set_judge(const struct rl_set *set, unsigned index, struct rl_set_opinio
 		why = why == NULL && !is_healed(set, r) ? difference(set, r) : why;
 	}
 	if (why != NULL) {
-		refuse(ret, why == not_yet_elsewhere ? REDLOCK_VOTE_QUARANTINE : REDLOCK_VOTE_FOREIGN, why);
+		bool may_pass = why == not_yet_elsewhere || why == read_again;
+		refuse(ret,
+		       may_pass          ? REDLOCK_VOTE_QUARANTINE
+		       : why == nameless ? REDLOCK_VOTE_NOPERM
+		                         : REDLOCK_VOTE_FOREIGN,
+		       why);
 	} else if (r->verdict != RL_SET_ADMITTED) {
 		refuse(ret, REDLOCK_VOTE_QUARANTINE, NULL);
 	} else if (set->offsets[index].out_until_ns != 0) {

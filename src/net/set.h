@@ -42,7 +42,8 @@ enum {
 	RL_SET_OLD_QUORUM = 8,
 	RL_SET_REPLICAS = 16, /* it has some, or is one */
 	RL_SET_PROMOTED = 32, /* or was, or had some */
-	RL_SET_NAMELESS = 64  /* its run_id is not told */
+	RL_SET_NAMELESS = 64, /* its run_id is not told */
+	RL_SET_DONE = 128     /* the change of members that made its configuration is finished */
 };
 
 /* The record of one node. */
@@ -60,7 +61,8 @@ struct rl_set_record {
 	char pass[RL_SET_PASS + 1], old_pass[RL_SET_PASS + 1];
 	uint64_t floor, most; /* of the fencing counters; both RL_SET_UNKNOWN, or none */
 	char quarantine[RL_SET_ID + 1];
-	bool misnamed; /* it is another member */
+	bool misnamed;    /* it is another member */
+	uint64_t reading; /* numbers all that were read */
 };
 #define RL_SET_UNKNOWN UINT64_MAX
 
@@ -99,7 +101,10 @@ struct rl_set {
 	char id[RL_SET_ID + 1];
 	char config[RL_SET_ID + 1];
 	uint64_t step, ttl_ms;
-	uint64_t latest;          /* step of the newest that was seen */
+	bool done;               /* a record says that the change which made it is finished: so it stays */
+	uint64_t latest;         /* step of the newest that was seen, */
+	uint64_t latest_reading; /* by this reading first */
+	uint64_t readings;
 	uint64_t unseen_until_ns; /* a lock of a client that has not seen the set may be there */
 	uint8_t generation; /* of `config`: another number whenever that changes, never 0 once there is one */
 };
@@ -154,6 +159,9 @@ struct rl_set_count rl_set_count(const struct rl_set *set);
 
 /* When those that are awaited are to be given up; UINT64_MAX: nobody waits. */
 uint64_t rl_set_deadline(const struct rl_set *set);
+
+/* The answer to MEET of a node that has no record. */
+struct rl_vote rl_set_bare_vote(void);
 
 /* The node has answered: `vote` is the answer to MEET, or says why there is no answer. */
 void rl_set_learn(struct rl_set *set, unsigned index, const struct rl_vote *vote);

@@ -4,6 +4,8 @@
 #include <string.h>
 
 #include "core/time.h"
+#include "net/auth.h"
+#include "net/handshake.h"
 #include "net/loss.h"
 
 /* The limits of what may pile up for one node. A node that answers may have much in flight. A node that does
@@ -52,6 +54,13 @@ static bool is_out(const struct rl_node *n, bool (*is)(const struct rl_entry *),
 	return is_in(&n->link.outbox, is, name, token) || is_in(&n->talk.parked, is, name, token);
 }
 
+bool rl_submit_may_release(const struct rl_node *n, struct rl_slice name, struct rl_slice token,
+                           uint64_t now_ns)
+{
+	return rl_ledger_has_ghost_of(&n->ledger, rl_slice_hash(token), now_ns) ||
+	       is_out(n, gives_back, name, token) || is_in(&n->ledger.debts, gives_back, name, token);
+}
+
 /* ---- asking again ---- */
 
 static bool upgrades(const struct rl_entry *entry)
@@ -84,16 +93,17 @@ static bool ask_plainly(struct rl_node *n, const struct rl_entry *entry, struct 
 	return ask_as_it_can(n, &claim, r);
 }
 
-/* Nothing is left for who may not run scripts: the refusal is the vote, and the next request begins anew.
- * Behind the text there is nothing, also when another request has begun anew meanwhile: or some that are out
- * together would be asked again for ever. */
+/* Nothing is left for a user who may not run scripts: the refusal is the vote, and the next request begins
+ * anew. No form follows the text of the plain script, even when another request has begun anew meanwhile:
+ * else several that are out together would be asked again and again. */
 static bool is_barred(struct rl_node *n, const struct rl_request *r, enum rl_form form)
 {
 	const struct rl_op *op = &rl_ops[r->operation];
 	bool one_form = (op->forms & (op->forms - 1)) == 0;
 	bool only = op->scripted || one_form || (op->several && op->plainly == RL_OP_NONE);
-	bool barred =
-	    only && (form == RL_FORM_TEXT || (n->methods.refused >> rl_method_choose(&n->methods, r) & 1) != 0);
+	bool left = (op->forms & n->methods.guarded) != 0 || rl_method_forms(&n->methods, r) != 0;
+	bool refused = (n->methods.refused >> rl_method_choose(&n->methods, r) & 1) != 0;
+	bool barred = only && (form == RL_FORM_TEXT || !left || refused);
 	if (barred)
 		rl_method_forgive(&n->methods);
 	return barred;
@@ -150,8 +160,7 @@ bool rl_submit_debts(struct rl_node *n)
 		struct rl_slice bytes = rl_outbox_front_bytes(debts);
 		struct rl_request r = rl_outbox_request(debt, bytes);
 		bool parks = rl_method_choose(&n->methods, &r) == RL_FORM_WATCH;
-		if (!(parks ? rl_talk_park(&n->talk, debt, r.name, bytes)
-		            : rl_outbox_push(&n->link.outbox, debt, bytes)))
+		if (!(parks ? rl_talk_park(&n->talk, debt, &r, bytes) : rl_outbox_push(&n->link.outbox, debt, bytes)))
 			return false;
 		rl_outbox_pop(debts);
 	}
@@ -170,8 +179,12 @@ bool rl_submit_give_back(struct rl_node *n, const struct rl_entry *claim)
 {
 	struct rl_request r = rl_outbox_request(claim, rl_outbox_front_bytes(&n->link.outbox));
 	r.operation = rl_ops[claim->operation].undo;
-	struct rl_entry release = {
-	    .tag = claim->tag, .operation = (uint8_t)r.operation, .owed = true, .own_value = true};
+	struct rl_entry release = {.tag = claim->tag,
+	                           .operation = (uint8_t)r.operation,
+	                           .owed = true,
+	                           .own_value = true,
+	                           .goes_on = !claim->own_value,
+	                           .token_hash = rl_slice_hash(r.token)};
 	release.tag.seq = 0;
 	return ask_as_it_can(n, &release, &r);
 }
@@ -228,19 +241,40 @@ static void find_set(const struct rl_node *n, struct rl_entry *entry, bool parks
 		entry->set_number = rl_outbox_find_claim(&n->link.outbox, entry->tag);
 }
 
+/* There is no memory for a request. An ASKING before it would be for the next one. */
+static enum redlock_vote_code refuse_alone(struct rl_node *n, const struct rl_request *r,
+                                           const struct rl_entry *entry, const struct rl_buffer *form)
+{
+	enum redlock_vote_code vote = refuse(n, REDLOCK_VOTE_BACKLOG, entry, form);
+	if (r->asking)
+		rl_link_fail_memory(&n->link);
+	return vote;
+}
+
+/* For how long a request waits for the replicas of a node that has them; 0: not at all. While some are
+ * missing, only a request that finds nothing under way waits for the whole time: the others would wait one
+ * after the other, and releases after them. */
+static uint16_t wait_ms_of(const struct rl_node *n, const struct rl_request *r)
+{
+	if (!rl_ops[r->operation].relies)
+		return 0;
+	bool missing = n->unreplicated && n->link.outbox.count > 0;
+	return missing || r->wait_ms == 0 ? 1 : r->wait_ms;
+}
+
 enum redlock_vote_code rl_submit_request(struct rl_node *n, const struct rl_request *r, struct rl_wire *wire,
                                          uint64_t now_ns)
 {
 	struct rl_link *l = &n->link;
 	const struct rl_op *op = &rl_ops[r->operation];
-	if (rl_ops_relies(op) && r->own_value && is_out(n, is_given_up, r->name, r->token))
+	if (op->relies && r->own_value && is_out(n, is_given_up, r->name, r->token))
 		return REDLOCK_VOTE_STALE;
 	enum rl_form form = rl_method_choose(&n->methods, r);
 	bool parks = form == RL_FORM_WATCH ||
 	             (n->talk.parked.count > 0 && !op->several && rl_talk_is_parked(&n->talk, r->name));
 	if (parks)
 		form = op->parked_as;
-	const struct rl_buffer *bytes = rl_wire_form(wire, r, form);
+	const struct rl_buffer *bytes = rl_request_bytes(wire, r, form);
 	struct rl_entry entry = {
 	    .tag = r->tag,
 	    .operation = (uint8_t)r->operation,
@@ -249,6 +283,9 @@ enum redlock_vote_code rl_submit_request(struct rl_node *n, const struct rl_requ
 	    .own_value = r->own_value,
 	    .fenced = r->fenced,
 	    .timed = r->timed,
+	    .hops = r->hops,
+	    .wait_ms = l->endpoint.replicas > 0 ? wait_ms_of(n, r) : 0,
+	    .replicas = (uint8_t)l->endpoint.replicas,
 	};
 	if (l->state == RL_LINK_DOWN || l->state == RL_LINK_BROKEN)
 		return refuse(n, rl_loss_unsent_vote(n, REDLOCK_VOTE_DOWN), &entry, bytes);
@@ -259,7 +296,53 @@ enum redlock_vote_code rl_submit_request(struct rl_node *n, const struct rl_requ
 	if (entry.owed && (parks || l->setup.count + l->gate > 0 || l->login == RL_LOGIN_HOLDS))
 		find_set(n, &entry, parks);
 	struct rl_slice all = {bytes->bytes, bytes->size};
-	if (!(parks ? rl_talk_park(&n->talk, &entry, r->name, all) : rl_outbox_push(&l->outbox, &entry, all)))
-		return refuse(n, REDLOCK_VOTE_BACKLOG, &entry, bytes);
+	if (r->asking && (parks || !rl_handshake_asking(&l->outbox)))
+		return refuse(n, REDLOCK_VOTE_BLOCKED, &entry, bytes);
+	bool asked = parks               ? rl_talk_park(&n->talk, &entry, r, all)
+	             : entry.wait_ms > 0 ? rl_outbox_ask(&l->outbox, &entry, all)
+	                                 : rl_outbox_push(&l->outbox, &entry, all);
+	if (!asked)
+		return refuse_alone(n, r, &entry, bytes);
 	return REDLOCK_VOTE_PENDING;
+}
+
+/* ---- sending ---- */
+
+/* Not before the opening commands are answered, which may say that this is another server; nor when a login
+ * waits for what is under way. */
+static bool may_talk(const struct rl_node *n)
+{
+	const struct rl_link *l = &n->link;
+	bool ready = l->state == RL_LINK_OPEN && l->setup.count == 0 && l->gate == 0 && l->login == RL_LOGIN_NONE;
+	return ready && rl_talk_may_go_on(&n->talk);
+}
+
+bool rl_submit_can_send(const struct rl_node *n)
+{
+	const struct rl_link *l = &n->link;
+	if (l->state != RL_LINK_OPEN || l->watching_write)
+		return l->state == RL_LINK_BROKEN;
+	return rl_link_has_unsent(l) || may_talk(n);
+}
+
+/* Queues the next request that no caller asked for. False: out of memory. */
+static bool ask_more(struct rl_node *n)
+{
+	bool idle = n->link.outbox.count + n->talk.parked.count == 0; /* the SETs of all debts have left */
+	if (idle && n->ledger.debts.count > 0 && !rl_submit_debts(n))
+		return false;
+	return n->talk.parked.count == 0 || !may_talk(n) || rl_talk_go_on(&n->talk, &n->methods, &n->link.outbox);
+}
+
+void rl_submit_flush(struct rl_node *n)
+{
+	struct rl_link *l = &n->link;
+	if (l->state != RL_LINK_OPEN)
+		return;
+	if ((n->ledger.debts.count | n->talk.parked.count) > 0 && !ask_more(n)) {
+		rl_link_fail_memory(&n->link);
+		return;
+	}
+	if (rl_link_send(l) && l->login != RL_LOGIN_NONE && !rl_talk_is_begun(&n->talk) && rl_auth_go_on(l))
+		(void)rl_link_send(l);
 }

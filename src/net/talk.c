@@ -14,26 +14,18 @@ enum { MOST_OF_REFUSAL = 70 };
 
 /* ---- parking ---- */
 
-/* FNV-1a. Names with one hash are taken for the same one: that costs time only. */
-static uint32_t hash_of(struct rl_slice name)
-{
-	uint32_t hash = 2166136261u;
-	for (size_t i = 0; i < name.size; i++)
-		hash = (hash ^ (unsigned char)name.bytes[i]) * 16777619u;
-	return hash;
-}
-
-bool rl_talk_park(struct rl_talk *t, const struct rl_entry *entry, struct rl_slice name,
+bool rl_talk_park(struct rl_talk *t, const struct rl_entry *entry, const struct rl_request *r,
                   struct rl_slice bytes)
 {
 	struct rl_entry parked = *entry;
-	parked.name_hash = hash_of(name);
+	parked.name_hash = rl_slice_hash(r->name);
+	parked.token_hash = rl_slice_hash(r->token);
 	return rl_outbox_push(&t->parked, &parked, bytes);
 }
 
 bool rl_talk_is_parked(const struct rl_talk *t, struct rl_slice name)
 {
-	uint32_t hash = hash_of(name);
+	uint32_t hash = rl_slice_hash(name);
 	for (unsigned i = 0; i < t->parked.count; i++)
 		if (rl_outbox_at(&t->parked, i)->name_hash == hash)
 			return true;
@@ -53,7 +45,7 @@ bool rl_talk_ask(struct rl_talk *t, struct rl_outbox *asked, const struct rl_ent
 	again.set_parked = false;
 	bool ok = rl_request_write(&bytes, r, (enum rl_form)again.form);
 	struct rl_slice all = {bytes.bytes, bytes.size};
-	ok = ok && (parks ? rl_talk_park(t, &again, r->name, all) : rl_outbox_push(asked, &again, all));
+	ok = ok && (parks ? rl_talk_park(t, &again, r, all) : rl_outbox_ask(asked, &again, all));
 	rl_buffer_free(&bytes);
 	return ok;
 }

@@ -52,10 +52,11 @@ bool rl_talk_ask(struct rl_talk *talk, struct rl_outbox *asked, const struct rl_
                  const struct rl_request *request, enum rl_form form);
 
 /* Parks a request. False: out of memory. */
-bool rl_talk_park(struct rl_talk *talk, const struct rl_entry *entry, struct rl_slice name,
+bool rl_talk_park(struct rl_talk *talk, const struct rl_entry *entry, const struct rl_request *request,
                   struct rl_slice bytes);
 
-/* Whether a request with this name would overtake a parked one. */
+/* Whether a request with this name would overtake a parked one. Names with one hash are taken for the same
+ * one: that costs time only. */
 bool rl_talk_is_parked(const struct rl_talk *talk, struct rl_slice name);
 
 /* Whether the two steps of a transaction are under way: what a WATCH has seen counts for one user only. */

@@ -7,9 +7,8 @@
 #include <string.h>
 #include <strings.h>
 
-#include <redlock/url.h>
+#include <redlock/redlock.h>
 
-#include "core/sized.h"
 #include "core/slice.h"
 #include "os/secret.h"
 
@@ -18,7 +17,7 @@
 
 struct scheme {
 	const char *name;
-	enum { TCP, UNIX, SENTINEL } kind;
+	enum { TCP, UNIX, SENTINEL, CLUSTER } kind;
 	bool tls;
 };
 
@@ -32,10 +31,14 @@ static const struct scheme schemes[] = {
     {"rediss+sentinel://", SENTINEL, true},
     {"valkey+sentinel://", SENTINEL, false},
     {"valkeys+sentinel://", SENTINEL, true},
+    {"redis+cluster://", CLUSTER, false},
+    {"rediss+cluster://", CLUSTER, true},
+    {"valkey+cluster://", CLUSTER, false},
+    {"valkeys+cluster://", CLUSTER, true},
 };
 
-static const char bad_scheme[] =
-    "the scheme must be redis://, rediss://, valkey://, valkeys://, unix:// or redis+sentinel://";
+static const char bad_scheme[] = "the scheme must be redis://, rediss://, valkey://, valkeys://, unix://, "
+                                 "redis+sentinel:// or redis+cluster://";
 static const char bad_user[] = "the user or password is not valid percent-encoding";
 static const char bad_host[] = "the host is missing or not valid";
 static const char bad_port[] = "the port must be a number from 1 to 65535";
@@ -55,7 +58,12 @@ static const char bad_escape[] = "the path of a Unix socket is not valid percent
 static const char bad_path[] = "the path of a Unix socket must begin with / (unix:///run/redis.sock)";
 static const char bad_master[] =
     "the name of the Sentinels' master is missing or not valid: redis+sentinel://host1,host2:26379/NAME";
-static const char many_sentinels[] = "a node has at most 7 Sentinels, and their list at most 200 bytes";
+static const char many_hosts[] =
+    "a URL has at most 7 Sentinels or servers of a cluster, and their list at most 200 bytes";
+static const char bad_cluster[] =
+    "after the servers of a cluster nothing may follow but /: it has database 0 alone";
+static const char unended_cluster[] =
+    "put / before the comma, where the servers of the cluster end and the next URL begins";
 static const char bad_sentinel[] = "only redis+sentinel:// has parameters sentinel_...";
 static const char no_memory[] = "out of memory";
 
@@ -225,6 +233,8 @@ static bool parse_text(struct rl_slice name, struct rl_slice value, struct rl_en
 /* Why a parameter must not be after this URL; NULL: it may. `where` is of the map. */
 static const char *misplaced(const struct rl_endpoint *e, bool is_sentinel, const char *where)
 {
+	if (where[0] == '\0')
+		return NULL;
 	if (strcmp(where, RL_URL_UNIX) == 0)
 		return e->is_unix ? NULL : bad_place;
 	return strcmp(where, RL_URL_OF_SENTINELS) != 0 || is_sentinel ? NULL : bad_sentinel;
@@ -283,17 +293,17 @@ static const char *parse_tcp(struct rl_slice rest, struct rl_endpoint *e)
 }
 
 /* Appends "host:port" or "[v6]:port" to the list. */
-static const char *add_sentinel(struct rl_slice text, char list[RL_URL_HOSTS + 1])
+static const char *add_host(struct rl_slice text, unsigned port, char list[RL_URL_HOSTS + 1])
 {
 	struct rl_endpoint one = {0};
 	size_t used = strlen(list), room = RL_URL_HOSTS + 1 - used;
-	const char *bad = parse_host(text, SENTINEL_PORT, &one);
+	const char *bad = parse_host(text, port, &one);
 	bool v6 = bad == NULL && strchr(one.host, ':') != NULL;
 	int size = bad != NULL ? 0
 	                       : snprintf(list + used, room, v6 ? "%s[%s]:%u" : "%s%s:%u", used > 0 ? "," : "",
 	                                  one.host, one.port);
 	rl_url_free(&one);
-	return bad == NULL && (size_t)size >= room ? many_sentinels : bad;
+	return bad == NULL && (size_t)size >= room ? many_hosts : bad;
 }
 
 static const char *parse_master(struct rl_slice name, struct rl_endpoint *e)
@@ -307,12 +317,43 @@ static const char *parse_master(struct rl_slice name, struct rl_endpoint *e)
 	return e->master != NULL ? NULL : no_memory;
 }
 
-/* host[:port],host[:port].../NAME[/db] */
-static const char *parse_sentinels(struct rl_slice rest, struct rl_endpoint *e)
+/* host[:port],host[:port]... */
+static const char *parse_hosts(struct rl_slice rest, unsigned port, struct rl_endpoint *e)
 {
 	char list[RL_URL_HOSTS + 1] = "";
-	struct rl_slice name, database = {NULL, 0}, host, next;
+	struct rl_slice host, next = rest;
+	const char *bad = NULL;
 	unsigned count = 0;
+	for (bool more = true; more && bad == NULL; count++) {
+		host = next;
+		more = split(&host, ',', &next);
+		bad = count < RL_URL_SEEDS ? add_host(host, port, list) : many_hosts;
+	}
+	if (bad != NULL)
+		return bad;
+	e->host = copy(rl_slice_of(list));
+	return e->host != NULL ? NULL : no_memory;
+}
+
+/* HOSTS[/[0]] */
+static const char *parse_cluster(struct rl_slice rest, struct rl_endpoint *e)
+{
+	struct rl_slice database = {NULL, 0};
+	e->is_cluster = true;
+	bool more = split(&rest, '/', &database) && database.size > 0;
+	if (more && database.bytes[0] == '/' && rest.size > 0 && rest.bytes[rest.size - 1] == ':')
+		return unended_cluster;
+	if (more && memchr(database.bytes, '@', database.size) != NULL)
+		return bad_slash;
+	if (more && !rl_slice_same(database, rl_slice_of("0")))
+		return bad_cluster;
+	return parse_hosts(rest, DEFAULT_PORT, e);
+}
+
+/* HOSTS/NAME[/db] */
+static const char *parse_sentinels(struct rl_slice rest, struct rl_endpoint *e)
+{
+	struct rl_slice name, database = {NULL, 0};
 	if (!split(&rest, '/', &name))
 		return bad_master;
 	if (memchr(name.bytes, '@', name.size) != NULL)
@@ -321,16 +362,7 @@ static const char *parse_sentinels(struct rl_slice rest, struct rl_endpoint *e)
 	const char *bad = parse_master(name, e);
 	if (bad == NULL && has_database && !parse_number(database, RL_URL_MAX_DATABASE, &e->database))
 		bad = bad_database;
-	next = rest;
-	for (bool more = true; more && bad == NULL; count++) {
-		host = next;
-		more = split(&host, ',', &next);
-		bad = count < RL_URL_SENTINELS ? add_sentinel(host, list) : many_sentinels;
-	}
-	if (bad != NULL)
-		return bad;
-	e->host = copy(rl_slice_of(list));
-	return e->host != NULL ? NULL : no_memory;
+	return bad != NULL ? bad : parse_hosts(rest, SENTINEL_PORT, e);
 }
 
 static const char *parse_unix(struct rl_slice path, struct rl_endpoint *e)
@@ -352,7 +384,8 @@ static const char *describe(struct rl_endpoint *e)
 	char *text = malloc(size);
 	if (text == NULL)
 		return no_memory;
-	int used = e->is_unix ? snprintf(text, size, "unix://%s", e->host)
+	int used = e->is_unix      ? snprintf(text, size, "unix://%s", e->host)
+	           : e->is_cluster ? snprintf(text, size, "redis%s+cluster://%s", e->tls ? "s" : "", e->host)
 	           : e->master != NULL
 	               ? snprintf(text, size, "redis%s+sentinel://%s/%s", e->tls ? "s" : "", e->host, e->master)
 	               : snprintf(text, size, v6 ? "redis%s://[%s]:%u" : "redis%s://%s:%u", e->tls ? "s" : "",
@@ -413,6 +446,7 @@ static const char *parse(const char *url, struct rl_endpoint *e)
 	if (bad == NULL)
 		bad = scheme->kind == UNIX       ? parse_unix(rest, e)
 		      : scheme->kind == SENTINEL ? parse_sentinels(rest, e)
+		      : scheme->kind == CLUSTER  ? parse_cluster(rest, e)
 		                                 : parse_tcp(rest, e);
 	return bad != NULL ? bad : describe(e);
 }
@@ -425,6 +459,8 @@ int rl_url_parse(const char *url, struct rl_endpoint *ret, char *why, size_t why
 		*ret = e;
 		return 0;
 	}
+	if (bad == bad_scheme && is_bare_v6(rl_slice_of(url)))
+		bad = bad_brackets;
 	rl_url_free(&e);
 	*ret = e;
 	if (why_size > 0 && bad == bad_scheme && is_host(url))
@@ -468,15 +504,17 @@ void rl_url_free(struct rl_endpoint *e)
 	*e = (struct rl_endpoint){0};
 }
 
-unsigned rl_url_count_sentinels(const struct rl_endpoint *e)
+unsigned rl_url_count_hosts(const struct rl_endpoint *e)
 {
-	unsigned count = e->master != NULL;
-	for (const char *at = e->host; e->master != NULL && (at = strchr(at, ',')) != NULL; at++)
+	bool several = e->master != NULL || e->is_cluster;
+	unsigned count = several;
+	for (const char *at = e->host; several && (at = strchr(at, ',')) != NULL; at++)
 		count++;
 	return count;
 }
 
-bool rl_url_sentinel(const struct rl_endpoint *e, unsigned index, struct rl_endpoint *ret)
+/* One of the list, as it was written there by add_host(). */
+static struct rl_slice host_at(const struct rl_endpoint *e, unsigned index)
 {
 	struct rl_slice rest, one = rl_slice_of(e->host);
 	bool more = split(&one, ',', &rest);
@@ -484,8 +522,38 @@ bool rl_url_sentinel(const struct rl_endpoint *e, unsigned index, struct rl_endp
 		one = rest;
 		more = split(&one, ',', &rest);
 	}
+	return one;
+}
+
+bool rl_url_seed(const struct rl_endpoint *e, unsigned index, struct rl_endpoint *ret)
+{
+	struct rl_endpoint one = {0};
+	bool ok = parse_host(host_at(e, index), DEFAULT_PORT, &one) == NULL &&
+	          rl_url_server(e, one.host, one.port, ret);
+	rl_url_free(&one);
+	return ok;
+}
+
+bool rl_url_server(const struct rl_endpoint *e, const char *host, uint16_t port, struct rl_endpoint *ret)
+{
+	*ret = (struct rl_endpoint){.tls = e->tls,
+	                            .port = port,
+	                            .replicas = e->replicas,
+	                            .lent_user = e->lent_user,
+	                            .lent_password = e->lent_password};
+	bool ok = copy_some(host, false, &ret->host);
+	ok = copy_some(e->user, true, &ret->user) && ok;
+	ok = copy_some(e->password, true, &ret->password) && ok;
+	ok = ok && describe(ret) == NULL;
+	if (!ok)
+		rl_url_free(ret);
+	return ok;
+}
+
+bool rl_url_sentinel(const struct rl_endpoint *e, unsigned index, struct rl_endpoint *ret)
+{
 	*ret = (struct rl_endpoint){.tls = e->tls && !e->sentinel_plain};
-	bool ok = parse_host(one, SENTINEL_PORT, ret) == NULL;
+	bool ok = parse_host(host_at(e, index), SENTINEL_PORT, ret) == NULL;
 	ok = copy_some(e->sentinel_user, true, &ret->user) && ok;
 	ok = copy_some(e->sentinel_password, true, &ret->password) && ok;
 	ok = ok && describe(ret) == NULL;
@@ -496,53 +564,11 @@ bool rl_url_sentinel(const struct rl_endpoint *e, unsigned index, struct rl_endp
 
 bool rl_url_same_address(const struct rl_endpoint *a, const struct rl_endpoint *b)
 {
-	if (a->is_unix != b->is_unix || (a->master == NULL) != (b->master == NULL))
+	if (a->is_unix != b->is_unix || a->is_cluster != b->is_cluster ||
+	    (a->master == NULL) != (b->master == NULL))
 		return false;
 	if (a->master != NULL && strcmp(a->master, b->master) != 0)
 		return false;
 	return a->is_unix ? strcmp(a->host, b->host) == 0
 	                  : a->port == b->port && strcasecmp(a->host, b->host) == 0;
-}
-
-/* ---- what a caller may know ---- */
-
-int redlock_url_parse(const char *url, char *error_text, size_t error_text_size, struct redlock_url *ret)
-{
-	struct rl_endpoint e;
-	if (url == NULL || ret == NULL)
-		return REDLOCK_E_INVAL;
-	int error = rl_url_parse(url, &e, error_text, error_text != NULL ? error_text_size : 0);
-	if (error < 0)
-		return error;
-	struct redlock_url parts = {
-	    .scheme = e.is_unix          ? "unix"
-	              : e.master != NULL ? (e.tls ? "rediss+sentinel" : "redis+sentinel")
-	              : e.tls            ? "rediss"
-	                                 : "redis",
-	    .tls = e.tls,
-	    .port = e.port,
-	    .database = e.database,
-	    .has_user = e.user != NULL,
-	    .has_password = e.password != NULL,
-	};
-	snprintf(e.is_unix ? parts.path : parts.host, sizeof parts.path, "%s", e.host);
-	snprintf(parts.address, sizeof parts.address, "%s", e.address);
-	snprintf(parts.master, sizeof parts.master, "%s", e.master != NULL ? e.master : "");
-	rl_url_free(&e);
-	return rl_sized_return(ret, &parts, sizeof parts);
-}
-
-int redlock_url_same_server(const char *url, const char *other)
-{
-	struct rl_endpoint a = {0}, b = {0};
-	if (url == NULL || other == NULL)
-		return REDLOCK_E_INVAL;
-	int result = rl_url_parse(url, &a, NULL, 0);
-	if (result == 0)
-		result = rl_url_parse(other, &b, NULL, 0);
-	if (result == 0)
-		result = rl_url_same_address(&a, &b);
-	rl_url_free(&a);
-	rl_url_free(&b);
-	return result;
 }

@@ -2,7 +2,8 @@
 /* Node URLs: redis://[[user][:password]@]host[:port][/db], rediss:// for TLS,
  * unix://[[user][:password]@]/path[?db=n], and
  * redis+sentinel://[[user][:password]@]host[:port][,...]/NAME[/db] for the master that these Sentinels call
- * NAME. After ? are parameters, with & between them. */
+ * NAME, and redis+cluster://[[user][:password]@]host[:port][,...][/] for a Redis Cluster that these servers
+ * belong to. After ? are parameters, with & between them. */
 #ifndef RL_NET_URL_H
 #define RL_NET_URL_H
 
@@ -23,19 +24,23 @@
 #define RL_URL_UNIX " after a Unix path"
 #define RL_URL_OF_SENTINELS " of +sentinel"
 #define RL_URL_PARAMETER_MAP(X)                                                                              \
+	X(replicas, "replicas", "", 31, "", "replicas must be a number from 0 to 31")                            \
 	X(database, "db", "", RL_URL_MAX_DATABASE, RL_URL_UNIX, RL_URL_BAD_DATABASE)                             \
 	X(sentinel_plain, "sentinel_plain", "", 1, RL_URL_OF_SENTINELS, "sentinel_plain must be 0 or 1")
 
-#define RL_URL_SENTINELS 7 /* the most of one node */
-#define RL_URL_MASTER 63   /* bytes of the longest name of a master, */
-#define RL_URL_HOSTS 200   /* and of the list of its Sentinels */
+#define RL_URL_SENTINELS 7            /* the most of one node, */
+#define RL_URL_SEEDS RL_URL_SENTINELS /* and of the servers of a cluster */
+#define RL_URL_MASTER 63              /* bytes of the longest name of a master, */
+#define RL_URL_HOSTS 200              /* and of the list of its Sentinels or servers */
 
 /* A node as configured. All texts are owned, decoded, and never NULL after a success, but for user and
  * password. */
 struct rl_endpoint {
 	bool is_unix;
 	bool tls;
-	char *host; /* or the path of the Unix socket, or a comma list of Sentinels, each with its port */
+	bool is_cluster;
+	char *host; /* or the path of the Unix socket, or a comma list of Sentinels or of servers of a cluster,
+	             * each with its port */
 	uint16_t port;
 	char *master;        /* the Sentinels' name of it; NULL: the node has an address of its own */
 	char *sentinel_user; /* as `user` and `password`, for the Sentinels */
@@ -63,8 +68,16 @@ static inline bool rl_url_logs_in(const struct rl_endpoint *endpoint)
 	return endpoint->user != NULL || endpoint->password != NULL;
 }
 
-/* How many Sentinels the node has, and the endpoint of one of them. False: out of memory, `ret` is empty. */
-unsigned rl_url_count_sentinels(const struct rl_endpoint *endpoint);
+/* How many hosts the list of Sentinels or servers has. */
+unsigned rl_url_count_hosts(const struct rl_endpoint *endpoint);
+
+/* The endpoint of a server of the cluster: one of the list, or any other. False: out of memory, `ret` is
+ * empty. */
+bool rl_url_seed(const struct rl_endpoint *endpoint, unsigned index, struct rl_endpoint *ret);
+bool rl_url_server(const struct rl_endpoint *endpoint, const char *host, uint16_t port,
+                   struct rl_endpoint *ret);
+
+/* The endpoint of one of the Sentinels. False: out of memory, `ret` is empty. */
 bool rl_url_sentinel(const struct rl_endpoint *endpoint, unsigned index, struct rl_endpoint *ret);
 
 /* Frees and wipes. An empty endpoint is allowed. */

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdint.h>
+#include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
@@ -17,6 +18,18 @@ void rl_bell_close(int fd)
 {
 	if (fd >= 0)
 		close(fd);
+}
+
+int rl_bell_join(const int *bells, unsigned count)
+{
+	int fd = epoll_create1(EPOLL_CLOEXEC);
+	struct epoll_event event = {.events = EPOLLIN};
+	for (unsigned i = 0; i < count && fd >= 0; i++)
+		if (epoll_ctl(fd, EPOLL_CTL_ADD, bells[i], &event) < 0) {
+			close(fd);
+			fd = -1;
+		}
+	return fd;
 }
 
 void rl_bell_ring(int fd)

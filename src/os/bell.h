@@ -7,6 +7,10 @@
 int rl_bell_open(void);
 void rl_bell_close(int fd);
 
+/* Returns a descriptor that is readable while one of these bells is rung and not silenced, or -1 with errno.
+ * It is closed by rl_bell_close(), too. */
+int rl_bell_join(const int *bells, unsigned count);
+
 /* Any thread. -1 is allowed: nobody listens. */
 void rl_bell_ring(int fd);
 void rl_bell_silence(int fd);

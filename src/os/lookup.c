@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #include "os/bell.h"
-#include "os/resolve.h"
+#include "os/lookup.h"
 #include "os/thread.h"
 
 /* Stack that is not touched costs nothing, and NSS modules differ in how much they need. */

@@ -90,12 +90,13 @@ int rl_poller_arm(struct rl_poller *p, uint64_t deadline_ns, uint64_t now_ns)
 	return 0;
 }
 
-int rl_poller_wait(struct rl_poller *p, struct rl_ready *ready, int max, bool block)
+static int wait_ms(struct rl_poller *p, struct rl_ready *ready, int max, int timeout_ms,
+                   const sigset_t *signals)
 {
 	struct epoll_event events[MAX_READY];
-	int count = epoll_wait(p->fd, events, max < MAX_READY ? max : MAX_READY, block ? -1 : 0);
+	int count = epoll_pwait(p->fd, events, max < MAX_READY ? max : MAX_READY, timeout_ms, signals);
 	if (count < 0)
-		return errno == EINTR && !block ? 0 : -errno;
+		return -errno;
 	int used = 0;
 	for (int i = 0; i < count; i++) {
 		uint32_t id = events[i].data.u32;
@@ -115,6 +116,17 @@ int rl_poller_wait(struct rl_poller *p, struct rl_ready *ready, int max, bool bl
 		}
 	}
 	return used;
+}
+
+int rl_poller_look(struct rl_poller *p, struct rl_ready *ready, int max)
+{
+	int count = wait_ms(p, ready, max, 0, NULL);
+	return count == -EINTR ? 0 : count;
+}
+
+int rl_poller_wait(struct rl_poller *p, struct rl_ready *ready, int max, const sigset_t *signals)
+{
+	return wait_ms(p, ready, max, -1, signals);
 }
 
 void rl_poller_wake(struct rl_poller *p)

@@ -8,6 +8,7 @@
 #ifndef RL_OS_POLLER_H
 #define RL_OS_POLLER_H
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -41,11 +42,14 @@ void rl_poller_forget(struct rl_poller *poller, int fd);
  * operation. A timer that has fired keeps the poller ready until it is armed again. */
 int rl_poller_arm(struct rl_poller *poller, uint64_t deadline_ns, uint64_t now_ns);
 
-/* Waits until something is ready, or just looks when `block` is false. Writes up to `max` ready sockets and
- * returns their number; timers and wake-ups end the wait but are not in the list. May return 0 early.
- * May be called while another thread uses the other calls. -errno on failure; -EINTR: a signal came, and only
- * when it blocks. */
-int rl_poller_wait(struct rl_poller *poller, struct rl_ready *ready, int max, bool block);
+/* Writes up to `max` ready sockets and returns their number; timers and wake-ups are not in the list. -errno
+ * on failure. */
+int rl_poller_look(struct rl_poller *poller, struct rl_ready *ready, int max);
+
+/* Does the same, once something is ready: timers and wake-ups end the wait, which may return 0 early. May be
+ * called while another thread uses the other calls. -EINTR: a signal handler has run. `signals`: those that
+ * are blocked while it waits; NULL: as they are. */
+int rl_poller_wait(struct rl_poller *poller, struct rl_ready *ready, int max, const sigset_t *signals);
 
 /* Ends a running or the next rl_poller_wait(). Any thread. */
 void rl_poller_wake(struct rl_poller *poller);

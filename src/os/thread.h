@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Threads of the library, which block all signals; and what callers' threads need inside of a call: no
- * cancellation, and semaphores that wait for a limited time. */
+/* Threads of the library, which block all signals; and callers' threads, which are not cancelled inside of a
+ * call. */
 #ifndef RL_OS_THREAD_H
 #define RL_OS_THREAD_H
 
-#include <errno.h>
 #include <pthread.h>
-#include <semaphore.h>
 #include <signal.h>
-#include <stdbool.h>
 
 /* As pthread_create(), with all signals blocked in the new thread. Returns 0 or -errno. */
 static inline int rl_thread_start(pthread_t *ret, const pthread_attr_t *attributes, void *(*run)(void *),
@@ -21,18 +18,6 @@ static inline int rl_thread_start(pthread_t *ret, const pthread_attr_t *attribut
 	int error = pthread_create(ret, attributes, run, argument);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	return -error;
-}
-
-/* Waits for a post. False: a signal handler has run instead, which counts only if `interruptible`. With a
- * timeout (in 30 000 years) that is so for handlers with SA_RESTART too: signal(7). */
-static inline bool rl_thread_await(sem_t *semaphore, bool interruptible)
-{
-	static const struct timespec late = {.tv_sec = (time_t)1 << 40};
-	int error;
-	do
-		error = interruptible ? sem_timedwait(semaphore, &late) : sem_wait(semaphore);
-	while (error < 0 && !(interruptible && errno == EINTR));
-	return error == 0;
 }
 
 static inline int rl_thread_defer_cancel(void)

@@ -34,7 +34,8 @@ bool rl_command_write(struct rl_buffer *out, const struct rl_slice *words, unsig
 	size_t most = HEAD;
 	for (unsigned i = 0; i < count; i++)
 		most += HEAD + words[i].size + TAIL;
-	if (!rl_buffer_reserve(out, most))
+	bool fits = out->capacity - out->size >= most; /* nearly always */
+	if (!fits && !rl_buffer_reserve(out, most))
 		return false;
 	char *at = out->bytes + out->size;
 	at += put_number(at, '*', count);

@@ -50,7 +50,10 @@ bool rl_heard_read(struct rl_slice text, struct rl_heard *ret)
 	}
 	ret->number = (uint32_t)number;
 	ret->waiting = (uint32_t)waiting;
-	return alone || ret->handed;
+	bool read = alone || ret->handed;
+	ret->wanted = ret->handed && number == UINT32_MAX;
+	ret->handed &= !ret->wanted;
+	return read;
 }
 
 /* ---- what becomes of keys ---- */

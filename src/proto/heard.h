@@ -5,6 +5,9 @@
  *
  *     number ; number of the offer ; token ; how many wait ; the next one's offer or nothing ; NAME
  *
+ * The same for the number 4294967295, which no place has: a waiter asks the client for the lock that it holds
+ * by this token, or keeps (ops/lib/kept.lua). The offer is the waiter's own.
+ *
  * The name is last, as it may have any bytes. Events of a key, where the server sends them
  * (notify-keyspace-events with K), are one word, on a channel that has the name.
  */
@@ -18,6 +21,7 @@
 
 struct rl_heard {
 	uint32_t number;
+	bool wanted; /* a waiter asks for the lock of this token and name: no number, and `offer` is its own */
 	bool handed; /* the rest is there: */
 	uint64_t offered_ns;
 	struct rl_slice token;

@@ -49,15 +49,11 @@ static inline enum rl_form rl_method_guard(const struct rl_methods *m, const str
 	return known && !refused && !r->own_value ? RL_FORM_GUARD_SHA : RL_FORM_GUARD_TEXT;
 }
 
-/* The form in which a request is to be asked. A script that must not be run by its text is not tried by its
- * digest either. */
-static inline enum rl_form rl_method_choose(const struct rl_methods *m, const struct rl_request *r)
+/* The forms in which a request that no guard changes may be asked, as far as is known. A script that must not
+ * be run by its text is not tried by its digest either. */
+static inline uint32_t rl_method_forms(const struct rl_methods *m, const struct rl_request *r)
 {
 	const struct rl_op *op = &rl_ops[r->operation];
-	if ((op->forms & m->guarded) != 0 || op->forms == RL_FORMS_GUARD)
-		return rl_method_guard(m, r);
-	if ((op->forms & RL_FORM_BIT(RL_FORM_PLAIN)) != 0)
-		return RL_FORM_PLAIN;
 	uint32_t forms = op->forms & (m->has | ~(RL_FORMS_NATIVE | RL_FORMS_GUARD)) & ~m->refused;
 	if (r->own_value)
 		forms &= ~RL_FORMS_SHA;
@@ -68,8 +64,19 @@ static inline enum rl_form rl_method_choose(const struct rl_methods *m, const st
 		forms &= ~RL_FORM_BIT(RL_FORM_QUEUE_SHA);
 	if ((m->knows >> op->script & 1) == 0 || (m->refused & RL_FORM_BIT(RL_FORM_TEXT)) != 0)
 		forms &= ~RL_FORM_BIT(RL_FORM_SHA);
-	return (enum rl_form)__builtin_ctz(
-	    forms != 0 ? forms : op->forms & ~RL_FORMS_GUARD); /* the refusal is the vote then */
+	return forms;
+}
+
+/* The form in which a request is to be asked. */
+static inline enum rl_form rl_method_choose(const struct rl_methods *m, const struct rl_request *r)
+{
+	const struct rl_op *op = &rl_ops[r->operation];
+	if ((op->forms & m->guarded) != 0)
+		return rl_method_guard(m, r);
+	if ((op->forms & RL_FORM_BIT(RL_FORM_PLAIN)) != 0)
+		return RL_FORM_PLAIN;
+	uint32_t forms = rl_method_forms(m, r);
+	return (enum rl_form)__builtin_ctz(forms != 0 ? forms : op->forms); /* the refusal is the vote then */
 }
 
 /* Whether this error says that the form is not available here, instead of answering the request; if so the

@@ -68,6 +68,7 @@ enum rl_record_word {
 	RL_RECORD_CONFIG,
 	RL_RECORD_FLOOR,
 	RL_RECORD_MEMBER,
+	RL_RECORD_DONE,
 	RL_RECORD_WORDS
 };
 
@@ -87,7 +88,7 @@ enum rl_word_kind {
 	RL_WORD_QUIET,  /* nobody is woken */
 	RL_WORD_TURNS,  /* a key that was upgraded is shared again: not for who has the token alone */
 	RL_WORD_SETNX,  /* the key of what stands beside a time, made from the name */
-	RL_WORD_FENCE,  /* the key of the counter, made from the name */
+	RL_WORD_FENCE,  /* the key of the counter, made from the name, whether a number is drawn or not */
 	RL_WORD_COUNT,  /* the key that says how many slots the name has, made from it, */
 	RL_WORD_SLOTS,  /* and those of the slots after the first one, which is the name itself */
 	RL_WORD_MOST,   /* how many there are */
@@ -100,7 +101,7 @@ enum rl_word_kind {
 	RL_WORD_KEYS,   /* of several names: how many keys there are, */
 	RL_WORD_NAMES,  /* the names, */
 	RL_WORD_QUEUES, /* and after them the keys of their queues, */
-	RL_WORD_FENCES, /* or of their counters, if a number is drawn or raised */
+	RL_WORD_FENCES, /* or of their counters, if a number is drawn or raised; also of one name */
 	RL_WORD_RECORD, /* RL_RECORD_ words of the record of the node set */
 	RL_WORD_FIXED = RL_WORD_RECORD + RL_RECORD_WORDS,
 	RL_WORD_END
@@ -156,27 +157,24 @@ struct rl_op {
 	                * missing, RL_OP_, unless it is for a place in the queue, or is given back already */
 	bool scripted; /* by a script, that looks at the queue where it can: there is no other way */
 	bool doubts;   /* its YES is no vote while an older request may still come */
-	bool several;  /* of several names or slots: its words are more than those of the row */
+	bool several;  /* of several names or slots */
 	bool claims;   /* makes the key, with YES */
+	bool relies;   /* its YES is relied on later: the key must stay */
 	bool gives_back; /* deletes it: must arrive where it is owed, and is a debt until then */
 	uint8_t enters;  /* what is asked in its place of the node where who asks stands in a queue, RL_OP_ */
 	uint8_t undo;    /* a claim: what deletes the key, RL_OP_ */
 	uint8_t wakes;   /* a release: the RL_OP_ that is asked after an answer that says that somebody waits */
 	uint8_t ghost;   /* enum rl_ghost_rule */
+	uint16_t
+	    lists; /* a bit for each form that has lists: its words are more, or fewer, than those of the row */
 
 	const struct rl_word *words[RL_FORM_WATCH];
 	const struct rl_outcome *outcomes;
 	const struct rl_outcome *guard_outcomes; /* of those two forms */
 
 	const char *rights;       /* what a user of the server must be allowed, besides EVAL and EVALSHA */
-	const char *watch_rights; /* the same in the form WATCH */
+	const char *plain_rights; /* the same without these two; NULL: it needs scripts */
 };
-
-/* Whether its YES is relied on later: the key must stay. */
-static inline bool rl_ops_relies(const struct rl_op *op)
-{
-	return op->claims || op->change == RL_CHANGE_LENGTHEN;
-}
 
 /* By number: RL_OP_ of core/state.h. */
 extern const struct rl_op rl_ops[];

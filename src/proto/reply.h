@@ -4,6 +4,7 @@
 #ifndef RL_PROTO_REPLY_H
 #define RL_PROTO_REPLY_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -28,10 +29,14 @@ struct rl_reply_value {
 };
 
 /* How much of an error may be shown: the part after a comma that servers add ("unknown command 'X', with args
- * beginning with: ...") repeats the request, with its tokens and passwords. */
+ * beginning with: ...") repeats the request, with its tokens and passwords. A MISCONF repeats nothing, and
+ * has its cause after the comma: "MISCONF Redis is configured to save RDB snapshots, but it's currently
+ * unable to persist to disk. ..." */
 static inline int rl_reply_shown_length(const char *error)
 {
-	return (int)strcspn(error, ",\r\n");
+	size_t comma = strcspn(error, ",\r\n");
+	bool has_cause = strncmp(error, "MISCONF ", 8) == 0 && strncmp(error + comma, ", but ", 6) == 0;
+	return (int)(has_cause ? comma + 1 + strcspn(error + comma + 1, ".,\r\n") : comma);
 }
 
 struct rl_reply {

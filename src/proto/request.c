@@ -194,7 +194,7 @@ static bool add(struct several *s, const struct rl_request *r, const struct rl_w
 	case RL_WORD_QUEUES:
 		return add_sides(s, r, RL_SIDE_QUEUE);
 	case RL_WORD_FENCES:
-		return (!r->fenced && r->number == 0) || add_sides(s, r, RL_SIDE_FENCE);
+		return !r->fenced || add_sides(s, r, RL_SIDE_FENCE);
 	case RL_WORD_SLOTS:
 		return add_slots(s, r);
 	case RL_WORD_KEYS:
@@ -222,7 +222,7 @@ static bool expand(struct several *s, const struct rl_request *r, const struct r
 	return ok;
 }
 
-static bool write_several(struct rl_buffer *out, const struct rl_request *r, enum rl_form form)
+static bool write_lists(struct rl_buffer *out, const struct rl_request *r, enum rl_form form)
 {
 	struct several s;
 	struct sides sides;
@@ -263,28 +263,33 @@ static struct rl_slice shrink(struct rl_slice *words, unsigned count, const stru
 	return (struct rl_slice){from, (size_t)(to - from)};
 }
 
-/* As shrink(), for slots: drops the keys after the first one. Returns how many slots there are; 0: the row
- * has no slots. */
-static unsigned shrink_slots(struct rl_slice *words, unsigned count, const struct rl_word *row)
+/* As shrink(), for one name: drops its list, of slots after the first one, or of the counter. Returns how
+ * many slots there are; 0: it is no list of slots. */
+static unsigned shrink_beside(struct rl_slice *words, unsigned count, const struct rl_word *row)
 {
 	unsigned length = 0, at = 0;
 	for (; row[length].kind != RL_WORD_END; length++)
-		if (row[length].kind == RL_WORD_SLOTS)
+		if (row[length].kind == RL_WORD_SLOTS || row[length].kind == RL_WORD_FENCES)
 			at = length;
-	if (at == 0)
-		return 0;
 	unsigned others = count + 1 - length;
 	memmove(words + at + 1, words + at + others, (length - at - 1) * sizeof *words);
 	words[at] = (struct rl_slice){"", 0};
-	return others + 1;
+	return row[at].kind == RL_WORD_SLOTS ? others + 1 : 0;
+}
+
+static bool has_names(const struct rl_word *row)
+{
+	while (row->kind != RL_WORD_NAMES && row->kind != RL_WORD_END)
+		row++;
+	return row->kind == RL_WORD_NAMES;
 }
 
 /* ---- reading and writing ---- */
 
 bool rl_request_write(struct rl_buffer *out, const struct rl_request *r, enum rl_form form)
 {
-	if (rl_ops[r->operation].several)
-		return write_several(out, r, form);
+	if ((rl_ops[r->operation].lists >> form & 1) != 0)
+		return write_lists(out, r, form);
 	struct sides sides;
 	struct rl_slice words[RL_OP_WORDS];
 	const struct rl_word *word = rl_ops[r->operation].words[form];
@@ -325,9 +330,9 @@ void rl_request_read(struct rl_slice bytes, enum rl_form form, struct rl_request
 	for (unsigned i = 0; i < RL_WORD_FIXED; i++)
 		parts[i] = (struct rl_slice){"", 0};
 	unsigned count = rl_command_read(bytes, words);
-	r->slots = rl_ops[r->operation].several ? shrink_slots(words, count, row) : 0;
-	if (rl_ops[r->operation].several && r->slots == 0)
-		r->also = shrink(words, count, row);
+	bool lists = (rl_ops[r->operation].lists >> form & 1) != 0, names = lists && has_names(row);
+	r->also = names ? shrink(words, count, row) : (struct rl_slice){NULL, 0};
+	r->slots = lists && !names ? shrink_beside(words, count, row) : 0;
 	for (unsigned i = 0; row[i].kind != RL_WORD_END; i++)
 		if (row[i].kind < RL_WORD_FIXED)
 			parts[row[i].kind] = words[i];
@@ -349,7 +354,7 @@ void rl_request_read(struct rl_slice bytes, enum rl_form form, struct rl_request
 		read_terms(parts[RL_WORD_TERMS], r);
 }
 
-/* A request with more words than its row has another index, but the token comes after all keys. */
+/* A request with lists has another index, but the token comes after all keys. */
 struct rl_slice rl_request_word(struct rl_slice bytes, unsigned operation, enum rl_form form,
                                 enum rl_word_kind kind)
 {
@@ -358,10 +363,53 @@ struct rl_slice rl_request_word(struct rl_slice bytes, unsigned operation, enum 
 	unsigned index = 0, token = 0;
 	while (row[index].kind != kind)
 		index++;
-	if (!rl_ops[operation].several)
+	if ((rl_ops[operation].lists >> form & 1) == 0)
 		return rl_command_word(bytes, index);
 	while (row[token].kind != RL_WORD_TOKEN)
 		token++;
 	struct rl_slice keys = rl_command_word(bytes, KEYS);
 	return rl_command_word(bytes, KEYS + 1 + (unsigned)number_of(keys) + index - token);
+}
+
+/* ---- the bytes for all nodes ---- */
+
+const struct rl_buffer *rl_request_bytes(struct rl_wire *wire, const struct rl_request *r, enum rl_form form)
+{
+	struct rl_buffer *bytes = &wire->forms[form];
+	if ((wire->made >> form & 1) != 0)
+		return bytes;
+	bytes->size = 0;
+	if (!rl_request_write(bytes, r, form))
+		return NULL;
+	wire->made |= RL_FORM_BIT(form);
+	return bytes;
+}
+
+/* False: the new pass has another size. */
+static bool replace_pass(struct rl_buffer *bytes, const struct rl_request *r, enum rl_form form)
+{
+	struct rl_slice old =
+	    rl_request_word((struct rl_slice){bytes->bytes, bytes->size}, r->operation, form, RL_WORD_PASS);
+	if (old.size != r->pass.size)
+		return false;
+	if (old.size > 0) /* none yet: both are null */
+		memcpy(bytes->bytes + (old.bytes - bytes->bytes), r->pass.bytes, r->pass.size);
+	return true;
+}
+
+void rl_request_pass(struct rl_wire *wire, const struct rl_request *r)
+{
+	bool same = wire->operation == r->operation && wire->timed == r->timed;
+	for (enum rl_form form = RL_FORM_GUARD_SHA; form <= RL_FORM_GUARD_TEXT; form++)
+		if (!same || ((wire->made >> form & 1) != 0 && !replace_pass(&wire->forms[form], r, form)))
+			wire->made &= ~RL_FORM_BIT(form);
+	wire->operation = r->operation;
+	wire->timed = r->timed;
+}
+
+void rl_request_free(struct rl_wire *wire)
+{
+	for (unsigned i = 0; i < RL_FORM_WATCH; i++)
+		rl_buffer_free(&wire->forms[i]);
+	wire->made = 0;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A request: one row of the table of operations (ops.h) with its values. wire.h is its bytes. */
+/* A request: one row of the table of operations (ops.h) with its values, and its bytes. */
 #ifndef RL_PROTO_REQUEST_H
 #define RL_PROTO_REQUEST_H
 
@@ -39,13 +39,16 @@ struct rl_request {
 	                 * key */
 	bool unproven;  /* RELEASE: only of a key that the SET with this tag has made, if it says so */
 	bool unqueued;  /* RELEASE: in no form that looks at the queue */
-	struct rl_slice pass;          /* guarded forms: what the record of the node must have */
-	bool fenced;                   /* the same: a number is drawn; */
-	bool timed;                    /* and the server's time is told */
-	uint64_t number;               /* RAISE: what the counter goes on from */
-	unsigned slots;                /* how many the name has; 0: it is no lock with slots */
-	unsigned first;                /* of those, the one to try first */
-	unsigned kept;                 /* SLOT_RELEASE: this one plus 1 is not released; 0: each is */
+	uint16_t wait_ms;     /* a yes waits for replicas, at most for this long, if the node's URL says so */
+	bool asking;          /* a server of a cluster that gets the key: after ASKING */
+	uint8_t hops;         /* so often servers of a cluster have sent it on */
+	struct rl_slice pass; /* guarded forms: what the record of the node must have */
+	bool fenced;          /* a number is drawn or raised: without a record there are no counters; */
+	bool timed;           /* and the server's time is told */
+	uint64_t number;      /* RAISE: what the counter goes on from */
+	unsigned slots;       /* how many the name has; 0: it is no lock with slots */
+	unsigned first;       /* of those, the one to try first */
+	unsigned kept;        /* SLOT_RELEASE: this one plus 1 is not released; 0: each is */
 	const struct rl_slice *record; /* MEET, ADMIT: RL_RECORD_WORDS of them */
 };
 
@@ -62,5 +65,25 @@ void rl_request_read(struct rl_slice bytes, enum rl_form form, struct rl_request
 /* Reads one word of a request, of a form that has that word. */
 struct rl_slice rl_request_word(struct rl_slice bytes, unsigned operation, enum rl_form form,
                                 enum rl_word_kind kind);
+
+/* ---- the bytes for all nodes ---- */
+
+/* A request as bytes: formatted once and sent to all nodes. A form is made when the first node asks for it.
+ */
+struct rl_wire {
+	uint32_t made; /* bits of the forms that have the bytes; 0: the next request is another one */
+	struct rl_buffer forms[RL_FORM_WATCH];
+	unsigned operation; /* what the bytes of guarded forms are of, */
+	bool timed;         /* and whether they ask for the time */
+};
+
+/* The bytes of `request` in a form that it has. NULL: out of memory. */
+const struct rl_buffer *rl_request_bytes(struct rl_wire *wire, const struct rl_request *request,
+                                         enum rl_form form);
+
+/* The next node of a guarded set is asked with a pass of its own: what was formatted for the one before gets
+ * that, or is forgotten where more differs. */
+void rl_request_pass(struct rl_wire *wire, const struct rl_request *request);
+void rl_request_free(struct rl_wire *wire);
 
 #endif

@@ -6,7 +6,7 @@
 #include "proto/ops.h"
 
 /* The rights of the commands that open a connection (net/handshake.c), and of the two forms of a script. */
-static const char opening_rights[] = "select client|id client|kill info command|info";
+static const char opening_rights[] = "select client|id client|kill info command|info asking wait";
 static const char script_rights[] = "eval evalsha";
 
 struct rights {
@@ -39,8 +39,7 @@ static void add_operations(struct rights *r, bool scripts, bool look)
 	for (unsigned i = 0; i < RL_OP_COUNT; i++) {
 		const struct rl_op *op = &rl_ops[i];
 		if ((op->change == RL_CHANGE_LOOK) == look)
-			add_rights(r, scripts || (op->forms & RL_FORM_BIT(RL_FORM_PLAIN)) != 0 ? op->rights
-			                                                                       : op->watch_rights);
+			add_rights(r, scripts ? op->rights : op->plain_rights);
 	}
 }
 

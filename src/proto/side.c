@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "proto/hashslot.h"
+
 #define SLICE(text)                                                                                          \
 	{                                                                                                        \
 		text, sizeof(text) - 1                                                                               \
@@ -16,15 +18,9 @@ static const struct rl_slice marks[RL_SIDE_KINDS] = {
     [RL_SIDE_SLOT] = SLICE(":redlock:slot:"),
 };
 
-/* Servers hash what is between the first brace and the next, unless that is nothing: the whole name then. */
 static bool has_tag(struct rl_slice name)
 {
-	const char *open = memchr(name.bytes, '{', name.size);
-	if (open == NULL)
-		return false;
-	size_t left = name.size - (size_t)(open + 1 - name.bytes);
-	const char *close = memchr(open + 1, '}', left);
-	return close != NULL && close > open + 1;
+	return rl_hashslot_tag(name).bytes != name.bytes;
 }
 
 struct rl_slice rl_side_key(char *room, struct rl_slice name, enum rl_side side)

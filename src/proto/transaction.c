@@ -378,6 +378,7 @@ enum rl_progress rl_transaction_take(struct rl_transaction *t, const struct rl_r
 	case RL_STEP_LOOK:
 		return take_look(t, reply, number);
 	case RL_STEP_NONE:
+	case RL_STEP_WAIT:
 		break;
 	}
 	return RL_PROGRESS_GARBAGE;

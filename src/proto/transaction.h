@@ -28,7 +28,13 @@
 
 #define RL_BATCH RL_REPLY_ITEMS /* EXEC answers with one array */
 
-enum rl_step { RL_STEP_NONE, RL_STEP_READ, RL_STEP_CHANGE, RL_STEP_LOOK };
+enum rl_step {
+	RL_STEP_NONE,
+	RL_STEP_READ,
+	RL_STEP_CHANGE,
+	RL_STEP_LOOK,
+	RL_STEP_WAIT /* not of a transaction: WAIT, or a request whose answer waits for that (net/replicas.h) */
+};
 
 struct rl_part {
 	const struct rl_op *op;

@@ -17,7 +17,7 @@
 #include "failmalloc.h"
 #endif
 
-enum { WARM_UP = 2048, REPEATS = 2048, MANY = 256, RENEWED = 1024 };
+enum { WARM_UP = 2048, REPEATS = 1024, MANY = 256, RENEWED = 1024 };
 
 static redlock_client *client;
 static redlock_lock *locks[RENEWED];

@@ -39,6 +39,7 @@ def instructions(options, case):
 	with tempfile.TemporaryDirectory() as directory:
 		out = os.path.join(directory, "out")
 		run([options.valgrind, "--tool=callgrind", "--callgrind-out-file=" + out, "--collect-atstart=no",
+			"--instr-atstart=no",
 			options.steps, case])
 		with open(out) as f:
 			found = re.search(r"^(?:totals|summary): (\d+)", f.read(), re.MULTILINE)

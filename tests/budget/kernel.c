@@ -25,6 +25,7 @@
 #include <valgrind/callgrind.h>
 #else
 #define CALLGRIND_TOGGLE_COLLECT (void)0 /* then instructions are not counted, see CMakeLists.txt */
+#define CALLGRIND_START_INSTRUMENTATION (void)0
 #endif
 
 /* Seen from shared libraries too, whatever the compiler's default is. */
@@ -76,6 +77,8 @@ static void toggle(void)
 void kernel_measure(bool on)
 {
 	measuring = on;
+	if (on)
+		CALLGRIND_START_INSTRUMENTATION; /* the pieces that warm up run without: five times as fast */
 	CALLGRIND_TOGGLE_COLLECT;
 }
 
@@ -326,8 +329,10 @@ SYSTEM_CALL int epoll_ctl(int poller, int operation, int fd, struct epoll_event 
 	return (int)leave(0);
 }
 
-SYSTEM_CALL int epoll_wait(int poller, struct epoll_event *events, int most, int timeout_ms)
+SYSTEM_CALL int epoll_pwait(int poller, struct epoll_event *events, int most, int timeout_ms,
+                            const sigset_t *signals)
 {
+	(void)signals;
 	enter();
 	find(poller);
 	return (int)leave(wait_for(events, most, timeout_ms));

@@ -55,6 +55,31 @@ everything_works() {
 	[ -z "$stderr" ]
 }
 
+@test "a right that only a script needs is named by run, and the key that stays is warned of" {
+	give "$rule"
+	rl init -q "${nodes[@]}" --max-ttl 10s --fresh
+	for right in set get; do
+		give "${rule/ +$right / }"
+		want 76 rl run "${nodes[@]}" -n "job-$right" -- true
+		says "the user lacks the rights +$right: permit them on each node: ACL SETUSER USER +$right"
+	done
+	says "may keep the key 'job-get' until its TTL ends and keep others out"
+}
+
+@test "a guarded set without +info: run, status and doctor name that right, and no quarantine" {
+	give "$rule"
+	rl init -q "${nodes[@]}" --max-ttl 10s --fresh
+	on_nodes "1 2 3" acl setuser redlock -info
+	want 76 rl run "${nodes[@]}" -n job -- true
+	says "it does not report its run_id: permit +info" "hint: give the user the rights of \`redlock help acl\`"
+	[[ $stderr != *"give the nodes"* ]]
+	want 76 rl status "${nodes[@]}"
+	[ "$(grep -c "guard: .* not seen whether it votes: the user lacks +info" <<<"$output")" = 3 ]
+	[[ $output != *quarantine* ]]
+	want 2 rl doctor "${nodes[@]}"
+	[[ $output == *"permit +info"* && $output != *quarantine* ]] || { echo "$output" && return 1; }
+}
+
 @test "the rule without a prefix" {
 	rule=$(sed 's/ ~\(app:\|{app:\|redlock:\)[^ ]*//g; s/ >pw/ >pw ~*/; s/app://g' <<<"$rule")
 	[[ $rule == "reset on >pw ~* &redlock:wake:* &__keyspace@*__:* +set "* ]]

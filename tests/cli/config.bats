@@ -209,6 +209,23 @@ refused() { # TEXT LINE REASON
 	stop_cluster
 }
 
+@test "the local cluster takes no password, guard or quorum that a file has for other nodes" {
+	"$REDLOCK_BIN" cluster start -q --nodes 3
+	printf 'url = redis://127.0.0.1:1\nuser = me\npassword-file = %s/none\nguard = require\nquorum = 1\n' "$sandbox" >"$file"
+	want 0 "$REDLOCK_BIN" run -r local job echo ran
+	[ "$output" = ran ]
+	REDLOCK_URLS=local want 0 "${REDLOCK_BIN%/*}/rflock" job echo flocked
+	[ "$output" = flocked ]
+	show -r local
+	shows guard auto default
+	# A guard of the environment, a password file of the command line, and a file that names `local` itself still count.
+	REDLOCK_GUARD=require want 76 "$REDLOCK_BIN" acquire -n -r local job
+	want 78 "$REDLOCK_BIN" acquire -n -r local --password-file "$sandbox/none" job
+	printf 'url = local\nguard = require\n' >"$file"
+	want 76 "$REDLOCK_BIN" acquire -n job
+	stop_cluster
+}
+
 @test "conflict-exit-code = 0 is for run alone: elsewhere 0 says that the lock is held" {
 	"$REDLOCK_BIN" cluster start -q --nodes 3
 	printf 'url = local\nconflict-exit-code = 0\nwait = 0\n' >"$file"

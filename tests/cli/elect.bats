@@ -5,12 +5,16 @@ load run_helper
 
 # An elector of this test in the background, in a session of its own: its process id is in $A, $B.
 start_elector() { # A|B OPTION...
-	env "$mark" setsid env --default-signal=INT,QUIT,HUP,TERM,USR1 "$REDLOCK_BIN" elect --node-timeout 400ms -t 2s \
-		--owner "$1" --status-file "$1.status" --on-gain "$(logs gain "$1")" --on-loss "$(logs loss "$1")" \
+	env "$mark" setsid env --default-signal=INT,QUIT,HUP,TERM,USR1 "$REDLOCK_BIN" elect --node-timeout 900ms -t 2s \
+		--renew 300ms --owner "$1" --status-file "$1.status" --on-gain "$(logs gain "$1")" --on-loss "$(logs loss "$1")" \
 		"${@:2}" "$job" >"$1.out" 2>"$1.err" 3>&- &
 	printf -v "$1" %s $!
 	until_executed $!
 }
+
+# With these times the line of the loss has 2.4 s before the lock ends. By default it would have 233 ms, in which a busy
+# machine does not always start its two processes.
+patient=(-t 4s -k 2500ms --renew 500ms)
 
 logs() { # EVENT WHO
 	# shellcheck disable=SC2016
@@ -50,9 +54,13 @@ taken_over() { # SINCE
 }
 
 finish() {
+	finish_electors
+	until_true nobody_left
+}
+
+finish_electors() {
 	kill -s TERM "$A" "$B" 2>/dev/null || true
 	wait "$A" "$B" || true
-	until_true nobody_left
 }
 
 tree_of() { # PID: it, its supervisor, guard and term
@@ -154,8 +162,57 @@ tree_of() { # PID: it, its supervisor, guard and term
 	finish
 }
 
-@test "a majority of nodes hangs: the leader steps down in time, nobody leads; then one of them leads again" {
+@test "the first process of the leader is stopped: it goes on leading, and nobody else does; its file is not believed" {
 	both
+	kill -s STOP "$A"
+	leads_no_more() { ! leads A; }
+	until_true leads_no_more
+	sleep 4 # two TTLs
+	has_logged 0 gain B
+	has_logged 0 loss A
+	until_true has_keys 5 "$all" "$job"
+	kill -s CONT "$A"
+	until_true leads A
+	has_logged 1 gain A
+	finish
+}
+
+# Relays to all nodes: their process is $relay, and $relayed are the URLs.
+start_relay() {
+	local node pairs=()
+	relayed=
+	for node in $all; do
+		pairs+=("r$node=$(node_dir "$node")/redis.sock")
+		relayed+=${relayed:+,}unix://$PWD/r$node
+	done
+	env "$mark" /usr/bin/python3 "$BATS_TEST_DIRNAME/relay.py" "${pairs[@]}" 3>&- &
+	relay=$!
+	until_true test -S r5
+}
+
+@test "the leader alone is cut off: it steps down in time, the follower leads after that, and then it follows" {
+	start_relay
+	REDLOCK_URLS=$relayed start_elector A "${patient[@]}"
+	until_true has_logged 1 gain A
+	start_elector B
+	until_true follows B A
+	begin=$(now_ms)
+	kill -s STOP "$relay"
+	end=$(quorum_end "$job")
+	taken_over "$begin"
+	[ "$(logged loss A)" -le "$end" ]
+	kill -s CONT "$relay"
+	until_true follows A B
+	has_logged 1 gain A
+	has_logged 0 loss B
+	finish_electors
+	kill -s KILL "$relay"
+	wait "$relay" || true
+	nothing_left
+}
+
+@test "a majority of nodes hangs: the leader steps down in time, nobody leads; then one of them leads again" {
+	both "${patient[@]}"
 	kill_nodes STOP 1 2 3
 	end=$(quorum_end_of_rest)
 	until_true has_logged 1 loss A
@@ -168,6 +225,27 @@ tree_of() { # PID: it, its supervisor, guard and term
 	begin=$(now_ms)
 	until_true has_led 2
 	echo "# leads again after $(($(now_ms) - begin)) ms" >&3
+	finish
+}
+
+@test "no quorum: nobody is named as the leader, neither the former one nor one that only tries" {
+	both
+	kill -s TERM "$A"
+	await "$A" 143
+	until_true leads B
+	kill_nodes STOP 1 2 3
+	until_true has_logged 1 loss B
+	start_elector A
+	until_true follows A ''
+	until_true follows B ''
+	for _ in {1..20}; do # two TTLs
+		sleep 0.2
+		follows A ''
+		follows B ''
+		want 1 "$REDLOCK_BIN" elect --leader --status-file B.status "$job"
+	done
+	kill_nodes CONT 1 2 3
+	until_true has_led 3
 	finish
 }
 

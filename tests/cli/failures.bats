@@ -256,6 +256,21 @@ is_stopped() { # PID
 	until_true has_keys 0 "$all" job
 }
 
+@test "each cause has its hint, and MISCONF its text with the cause" {
+	place=$(on_node 1 config get dir | tail -n 1)
+	rm -f "$place/dump.rdb"
+	mkdir "$place/dump.rdb"
+	on_node 1 config set save "3600 1000"
+	on_node 1 bgsave
+	cannot_save() { on_node 1 info persistence | grep -q rdb_last_bgsave_status:err; }
+	until_true cannot_save
+	kill_nodes KILL 2 3
+	want 69 rl run -n job true
+	says "snapshots, but it's currently unable to persist to disk" "hint: start the nodes that are down (their logs say why" \
+		"hint: make room for the node's files, or mend its persistence: its log says why"
+	on_node 1 config set save ""
+}
+
 @test "a user without the right to SET is 76, without the right to log in 77" {
 	on_nodes "1 2 3 4 5" acl setuser reader on '>pw' '~*' +info +client +get +select
 	urls=""
@@ -296,7 +311,7 @@ while True:
 	want 0 rl acquire -n -v -r "unix://$sandbox/http.sock,$(node_url 1),$(node_url 2)" job
 	on_nodes "1 2" del job
 	run --separate-stderr rl acquire -n -r "unix://$sandbox/http.sock" job
-	kill "$server"
+	end_processes "$server"
 	exits 78
 	says "another kind of service: speaks HTTP" "hint: correct the host, port or scheme"
 	[[ $stderr != *"keep the key"* ]]
@@ -306,6 +321,7 @@ while True:
 	port=$(free_port)
 	printf 'port %s\nbind 127.0.0.1\ndir %s\n' "$port" "$sandbox" >"$sandbox/sentinel.conf"
 	redis-server "$sandbox/sentinel.conf" --sentinel >"$sandbox/log" 2>&1 3>&- &
+	server=$!
 	until_true redis-cli -p "$port" ping
 	export REDLOCK_URLS=redis://127.0.0.1:$port
 	for command in "acquire -n job" "run -n job true" "check job token" "release job token" status; do
@@ -319,7 +335,30 @@ while True:
 	[[ $output == *"0 warnings"* && $output != *unseen* ]]
 	want 78 rl acquire -n -r "$REDLOCK_URLS/1" job
 	says "one without databases such as a Sentinel: give the address of its master"
-	kill $!
+	end_processes "$server"
 	export REDLOCK_URLS=local
 	exits 78
+}
+
+@test "a server in protected mode is named, with what to set" {
+	own_network='ip link set lo up && ip addr add 192.0.2.1/32 dev lo'
+	unshare -rn sh -c "$own_network" || skip "no network namespaces"
+	local verb
+	for verb in "doctor --json" status init; do
+		run --separate-stderr unshare -rn bash -c "$own_network
+			cd '$sandbox'; redis-server --bind 192.0.2.1 --port 7001 --save '' >log 2>&1 3>&- & pid=\$!
+			until (: </dev/tcp/192.0.2.1/7001) 2>/dev/null; do sleep 0.02; done
+			'$REDLOCK_BIN' $verb --node-timeout 2s -r redis://192.0.2.1:7001; code=\$?
+			kill \$pid; wait; exit \$code"
+		if [ "$verb" = "doctor --json" ]; then
+			exits 2
+			json_is "'is in protected mode' in j['nodes'][0]['findings'][0]['text']" \
+				"'protected-mode no' in j['nodes'][0]['findings'][0]['advice']"
+		else
+			exits 77
+			says "the server is in protected mode" "hint: set a password on the server (requirepass, or an ACL user)" "protected-mode no"
+		fi
+	done
+	want 0 "$REDLOCK_BIN" help troubleshooting DENIED
+	[[ $output == *"AUTH (77): the server is in protected mode"* ]]
 }

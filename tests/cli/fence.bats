@@ -81,7 +81,13 @@ rl_fenced() { # VERB ...
 	want 0 rl_fenced acquire job
 	read -r token number <<<"$output"
 	[[ $number =~ ^[0-9]+$ ]]
-	rl release job "$token"
+	both=$output
+	for verb in check extend release; do
+		want 1 rl "$verb" job "$both"
+		says 'a number follows the token: give the token alone, ${T%% *} in a shell'
+	done
+	rl release job "${both%% *}"
+	[ "${both%% *}" = "$token" ]
 	want 0 rl_fenced acquire --json job
 	json_is "j['fence'] > $number"
 	rl release job "$(json_is "print(j['token'])" | head -n 1)"

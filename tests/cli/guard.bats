@@ -33,10 +33,10 @@ guard_line() { # TEXT: what the last output says of the guard, once
 }
 
 @test "a majority is wiped while a guarded holder runs: a client that was told nothing does not enter before its end" {
-	made "1 2 3"
+	init 0 "1 2 3" --max-ttl 8s --fresh # a quarantine that is not over before a busy machine has started the contender
 	touch "$sandbox/held.run"
 	# shellcheck disable=SC2016
-	"$REDLOCK_BIN" run -r "$(urls 1 2 3)" -t 2s held sh -c 'echo $$ >"$1.pid"; while [ -e "$1.run" ]; do sleep 0.05; done' - "$sandbox/held" 3>&- 2>"$sandbox/holder" &
+	"$REDLOCK_BIN" run -r "$(urls 1 2 3)" -t 8s held sh -c 'echo $$ >"$1.pid"; while [ -e "$1.run" ]; do sleep 0.05; done' - "$sandbox/held" 3>&- 2>"$sandbox/holder" &
 	jobs+=($!)
 	until_true test -s "$sandbox/held.pid"
 	rm -r "$memory" # the contender is on another host, which never saw this set
@@ -46,6 +46,20 @@ guard_line() { # TEXT: what the last output says of the guard, once
 	[ ! -e "$sandbox/entered" ]
 	# shellcheck disable=SC2016
 	auto 0 "1 2 3" -n held sh -c '! kill -0 "$1" 2>/dev/null' - "$(<"$sandbox/held.pid")"
+}
+
+@test "a member that has become a replica is called one: it is in no quarantine that ends, and needs no init" {
+	init 0 "1 2 3" --max-ttl 8s --fresh
+	for node in 2 3; do
+		on_nodes "$node" replicaof 127.0.0.1 "$(node_port 5)"
+		is_linked() { on_node "$node" info replication | grep -q master_link_status:up; }
+		until_true is_linked
+	done
+	auto 76 "1 2 3" -n job true
+	says "read-only replica" "hint: give the masters"
+	[[ $stderr != *"may have forgotten locks"* ]] || { echo "$stderr" && return 1; }
+	want 2 "$REDLOCK_BIN" doctor -r "$(urls 1 2 3)"
+	[[ $output == *"is a replica of "* && $output != *"has no record of the guarded set"* ]] || { echo "$output" && return 1; }
 }
 
 @test "a node that was wiped tells its time, though it has no record: nothing is said of its clock" {
@@ -267,4 +281,72 @@ is_unsure() { # PATTERN: status of the lock that a job holds, while the nodes th
 		grep -o 'every host must use this list of [0-9] nodes (fingerprint [0-9a-f]\{16\})' <<<"$output" >>"$sandbox/lists"
 	done
 	[ "$(sort "$sandbox/lists" | uniq -c | awk '{print $1 $9}' | tr '\n' ' ')" = "12 23 " ]
+}
+
+@test "a node whose record comes after the grant gets the key with the maximum of the set" {
+	init 0 "1 2 3" --max-ttl 20s --fresh
+	for kind in "" "--slots 2" --share --fence; do
+		kill_nodes STOP 3
+		rm -f go held
+		# shellcheck disable=SC2086
+		"$REDLOCK_BIN" run -r "$(urls 1 2 3)" --node-timeout 6s -n $kind job sh -c 'touch held; while [ ! -e go ]; do sleep 0.05; done' 3>&- &
+		jobs+=($!)
+		until_true test -e held
+		kill_nodes CONT 3
+		has_key() { [ "$(on_node 3 exists job)" = 1 ]; }
+		until_true has_key
+		touch go
+		wait "${jobs[-1]}"
+	done
+}
+
+@test "a host with the former list of a set that has grown is given the new list, during the change and after it" {
+	made "1 2 3"
+	init 0 "1 2 3" --add "$(node_url 4)"
+	init 78 "1 2 3" --finish
+	says "with other members: " "this list is the former one, which a change replaces: give these members"
+	init 0 "1 2 3 4" --finish
+	told="; give this host these nodes: $(urls 1 2 3 4); only if $(node_url 4) is to leave the set: redlock init --remove $(node_url 4) "
+	run rl status -r "$(urls 1 2 3)"
+	[[ $output == *"$told"* ]]
+	run rl doctor -r "$(urls 1 2 3)"
+	[[ $output == *"$told"* ]]
+	init 78 "1 2 3"
+	says "$told"
+}
+
+@test "status --quorum asks for more nodes of a guarded set than its own quorum" {
+	made "1 2 3"
+	want 0 rl status -r "$(urls 1 2 3)" --quorum 3
+	[[ $output == "quorum reachable: 3 of 3 nodes up, 3 are needed"* ]]
+	kill_nodes KILL 3
+	want 69 rl status -r "$(urls 1 2 3)" --quorum 3
+	[[ $output == "quorum NOT reachable: 2 of 3 nodes up, 3 are needed"* ]]
+	want 0 rl status -r "$(urls 1 2 3)"
+	echo "quorum = 3" >"$sandbox/config"
+	want 76 rl status -r "$(urls 1 2 3)" --config "$sandbox/config"
+	says "its node set has another quorum than is configured here"
+}
+
+@test "all servers were wiped: init makes the set anew with the maximum TTL that this host remembers, or says that it does not know it" {
+	made "1 2 3" # 2 s
+	wiped "1 2 3"
+	want 2 rl doctor -r "$(urls 1 2 3)"
+	[[ $output == *"redlock init, which makes it anew with the maximum TTL that this host remembers"* ]] || { echo "$output" && return 1; }
+	init 0 "1 2 3" --fresh
+	says "the maximum TTL is 2s: that of the set which was here; --max-ttl gives another one"
+	is_record 1 ttl 2000
+	wiped "1 2 3"
+	sed -i 3d "$memory"/guarded-* # as older versions wrote it
+	want 2 rl doctor -r "$(urls 1 2 3)"
+	[[ $output == *"redlock init --max-ttl TIME, with the maximum that the set had"* ]] || { echo "$output" && return 1; }
+	init 0 "1 2 3" --fresh
+	says "the maximum TTL is 1m: that of the set which was here is not known on this host"
+	wiped "1 2 3"
+	init 0 "1 2 3" --fresh --max-ttl 8s
+	[[ $stderr != *"maximum TTL"* ]]
+	auto 0 "1 2 3" -n job true
+	sed -i 3d "$memory"/guarded-*
+	auto 0 "1 2 3" -n job true
+	[ "$(sed -n 3p "$memory"/guarded-*)" = 8000 ]
 }

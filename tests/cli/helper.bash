@@ -38,6 +38,16 @@ sandbox_pids() {
 	find /proc/[0-9]*/cwd -maxdepth 0 -lname "$sandbox/*" 2>/dev/null | cut -d/ -f3
 }
 
+# Ends processes that the test itself started, stopped ones too, and returns when they are gone: a server that is still on
+# its way out would be blamed on `cluster stop`.
+end_processes() { # PID...
+	local pid
+	for pid; do
+		kill -s KILL "$pid" 2>/dev/null || continue
+		until_true is_gone "$pid"
+	done
+}
+
 # Stops the cluster and leaves no process, also when `cluster stop` itself fails.
 stop_cluster() {
 	local pid left code=0
@@ -144,14 +154,17 @@ lives_longer() { # N KEY MILLISECONDS
 
 all='1 2 3 4 5'
 
-# Tries for 10 seconds, which is less than the TTLs in use, or for $patience.
+# Tries for 10 seconds, which is less than the TTLs in use, or for $patience; after a second less often, as each try costs
+# several processes.
 until_true() { # COMMAND...
-	local end=$((SECONDS + ${patience:-10}))
+	local end=$((SECONDS + ${patience:-10})) pause tries=0
 	while [ "$SECONDS" -lt "$end" ]; do
 		if "$@"; then
 			return 0
 		fi
-		sleep 0.05
+		pause=0.05
+		((++tries < 20)) || pause=0.2
+		sleep "$pause"
 	done
 	echo "never true: $*"
 	return 1

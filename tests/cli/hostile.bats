@@ -9,10 +9,11 @@ setup() {
 	make_sandbox
 	servers=()
 	urls=()
+	written=()
 }
 
 teardown() {
-	kill "${servers[@]}" 2>/dev/null || true
+	end_processes "${servers[@]}"
 	rm -rf "$sandbox"
 }
 
@@ -26,40 +27,48 @@ hostile() { # MODE: three such servers
 	done
 }
 
-# The output of a command, and its messages to systemd, are clean, in text and in JSON; and they are not empty.
-clean() { # VERB ARGUMENT...
-	local verb=$1 kind
+# The output of a command, in text and in JSON, which is not empty, is kept in files that `judged` reads.
+ask() { # VERB ARGUMENT...
+	local verb=$1 kind out
 	shift
 	for kind in text json; do
 		local options=(-v --trace)
 		[ "$kind" = text ] || options=(--json)
 		[ "$verb $kind" != "run json" ] || options=(--report-fd 4)
-		"$REDLOCK_BIN" "$verb" --node-timeout 500ms "${options[@]}" "${urls[@]}" "$@" >"$sandbox/out" 2>"$sandbox/err" 4>"$sandbox/report" || true
-		"${judge[@]}" judge "$kind" "$sandbox/out" text "$sandbox/err" json "$sandbox/report"
-		[ -s "$sandbox/out" ] || [ -s "$sandbox/err" ]
+		out=$sandbox/out-${#written[@]}
+		"$REDLOCK_BIN" "$verb" --node-timeout 500ms "${options[@]}" "${urls[@]}" "$@" >"$out" 2>"$out.err" 4>"$out.report" || true
+		[ -s "$out" ] || [ -s "$out.err" ]
+		written+=("$kind" "$out" text "$out.err" json "$out.report")
 	done
+}
+
+# All that was written since is clean. One Python for all: its start takes longer than a command.
+judged() {
+	"${judge[@]}" judge "${written[@]}"
+	written=()
 }
 
 @test "whatever servers answer, to every command" {
 	for mode in type value token hash error lost; do
 		urls=()
 		hostile "$mode"
-		clean status job
-		clean status
-		clean ls
-		clean ls --prefix $'\e'
-		clean break --yes job
-		clean break --yes --waiters job
-		clean doctor
-		clean doctor --prefix x
-		clean acquire -w 400ms job
-		clean extend job token
-		clean release job token
-		clean check job token
-		clean run -w 600ms job -- true
-		clean run -n -t 1s -k 50ms --node-timeout 100ms --renew 200ms job -- sleep 2
-		clean bench --pairs 1
+		ask status job
+		ask status
+		ask ls
+		ask ls --prefix $'\e'
+		ask break --yes job
+		ask break --yes --waiters job
+		ask doctor
+		ask doctor --prefix x
+		ask acquire -w 400ms job
+		ask extend job token
+		ask release job token
+		ask check job token
+		ask run -w 600ms job -- true
+		ask run -n -t 1s -k 50ms --node-timeout 100ms --renew 200ms job -- sleep 2
+		ask bench --pairs 1
 	done
+	judged
 }
 
 @test "status for systemd while a holder is waited for" {
@@ -94,17 +103,18 @@ clean() { # VERB ARGUMENT...
 @test "addresses, file names and settings are the operator's, and escaped all the same" {
 	for url in $'unix:///none\e[31m\u202e' 'unix:///none%1b%5b31m%e2%80%ae'; do
 		urls=(-r "$url")
-		clean status
-		clean status job
-		clean acquire -n job
-		clean config show
+		ask status
+		ask status job
+		ask acquire -n job
+		ask config show
 	done
 	urls=(-r unix:///none)
-	clean acquire -n --config $'/none\e[31m\u009b' job
-	clean acquire -n --cacert $'/none\e[31m\u009b' -r rediss://127.0.0.1:1 job
-	clean acquire -n --password-file $'/none\e[31m\u009b' job
-	clean run -n --on-loss $'\e[31m\u009b' job -- true
-	clean $'\e[31m\u009b'
-	clean acquire --$'\e[31m\u009b'
-	clean acquire -t $'\e[31m\u009b' job
+	ask acquire -n --config $'/none\e[31m\u009b' job
+	ask acquire -n --cacert $'/none\e[31m\u009b' -r rediss://127.0.0.1:1 job
+	ask acquire -n --password-file $'/none\e[31m\u009b' job
+	ask run -n --on-loss $'\e[31m\u009b' job -- true
+	ask $'\e[31m\u009b'
+	ask acquire --$'\e[31m\u009b'
+	ask acquire -t $'\e[31m\u009b' job
+	judged
 }

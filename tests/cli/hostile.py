@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """A server that tries to reach the terminal of who asks it: every text that it may choose is full of bytes that control
-one, or that hide or turn what is around them. `hostile.py serve PATH MODE` answers at a Unix socket (modes old and slow: as
+one, or that hide or turn what is around them. `hostile.py serve PATH MODE` answers at a Unix socket (modes old, slow, and the names of services: as
 a server that is, and says nothing evil); `hostile.py judge
 json|text FILE...` looks at what came out."""
 import json
@@ -36,6 +36,11 @@ DOCTOR = {b"CONFIG": b"*2\r\n" + bulk(EVIL) * 2, b"TIME": b"*2\r\n" + bulk(EVIL)
           b"GETRANGE": bulk(TOKEN)}
 
 
+# A field of INFO tells a managed service or a fork from others.
+SERVICES = {"ElastiCache": b"os:Amazon ElastiCache\r\n", "MemoryDB": b"os:Amazon MemoryDB\r\n", "Upstash": b"upstash_version:1.13.0\r\n",
+            "Dragonfly": b"dragonfly_version:df-v1.40.1\r\n", "Garnet": b"garnet_version:1.0.84\r\n", "KeyDB": b"mvcc_depth:0\r\n"}
+
+
 def odd(mode, words):
     command = words[0].upper()
     if b"redlock:set" in words:  # it is asked for the record of a guarded set
@@ -44,12 +49,12 @@ def odd(mode, words):
         time.sleep(0.6 if mode == "slow" else 0)
         now = time.time_ns() // 1000
         return b"*2\r\n" + bulk(b"%d" % (now // 1000000)) + bulk(b"%d" % (now % 1000000))
-    return {b"INFO": bulk(b"redis_version:5.0.3\r\nrole:master\r\n"), b"SET": b"$-1\r\n", b"EVAL": b":0\r\n"}.get(command, b"-ERR no\r\n")
+    return {b"INFO": bulk(b"redis_version:5.0.3\r\nrole:master\r\n" + SERVICES.get(mode, b"")), b"SET": b"$-1\r\n", b"EVAL": b":0\r\n"}.get(command, b"-ERR no\r\n")
 
 
 def answer(mode, words):
     command = words[0].upper()
-    if mode in ("old", "slow"):
+    if mode in ("old", "slow") or mode in SERVICES:
         return odd(mode, words)
     if mode == "error" or (mode == "lost" and command in (b"EVAL", b"EVALSHA")):
         return ERROR
@@ -91,7 +96,7 @@ def judge(kind, path):
         text = file.read().decode()  # strict
     for c in text:
         if c != "\n" and unicodedata.category(c) in ("Cc", "Cf", "Cs", "Zl", "Zp"):
-            sys.exit("U+%04X gets out: %r" % (ord(c), text))
+            sys.exit("%s: U+%04X gets out: %r" % (path, ord(c), text))
     for line in text.splitlines() if kind == "json" else []:
         json.loads(line)
 

@@ -82,3 +82,24 @@ nodes_seen() {
 	want 0 rl acquire -r "redis://no-such-host.invalid,$one,$two" nodes-7
 	on_nodes "1 2" del nodes-7
 }
+
+@test "a whole cluster as a node: run, doctor, ls and init" {
+	local port pid bus
+	port=$(free_port) bus=$(free_port)
+	mkdir "$sandbox/whole"
+	redis-server --cluster-enabled yes --port "$port" --cluster-port "$bus" --bind 127.0.0.1 --save '' --dir "$sandbox/whole" \
+		>"$sandbox/whole.log" 2>&1 3>&- &
+	pid=$!
+	until_true redis-cli -p "$port" cluster addslotsrange 0 16383
+	until_true eval "redis-cli -p $port cluster info | grep -q cluster_state:ok"
+	REDLOCK_URLS=redis+cluster://127.0.0.1:$port/
+	export REDLOCK_URLS
+	want 0 rl run job -- redis-cli -p "$port" get job
+	want 0 rl doctor -v
+	[[ $output == *"is a cluster, of 1 master (:$port: up, 16384 slots"* ]]
+	want 78 rl ls
+	says "whose keys are on many servers"
+	want 78 rl init
+	says "a cluster cannot be a node of a guarded set"
+	end_processes "$pid"
+}

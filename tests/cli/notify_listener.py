@@ -7,7 +7,7 @@ import sys
 path, last = sys.argv[1:3]
 listener = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
 listener.bind("\0" + path[1:] if path[0] == "@" else path)
-listener.settimeout(20)
+listener.settimeout(120)
 print("listening", flush=True)
 text = ""
 while last not in text:

@@ -14,6 +14,13 @@ setup() { start_cluster 3; }
 	[ -z "$stderr" ]
 	[ "$SECONDS" -lt 4 ]
 	kill_nodes CONT 3
+	token=$(rl acquire --compat setnx-safe job)
+	kill_nodes STOP 3
+	SECONDS=0
+	want 0 rl release --compat setnx-safe job "$token"
+	[ -z "$stderr" ]
+	[ "$SECONDS" -lt 4 ]
+	kill_nodes CONT 3
 	rl acquire --token V job
 	until_true has_value 3 job V
 	kill_nodes STOP 3

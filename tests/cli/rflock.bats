@@ -106,6 +106,18 @@ code_of() { # COMMAND...
 	same_code -?
 }
 
+@test "a wait of less than a millisecond is one whole attempt, as -w 0" {
+	for seconds in 0 0.0000001; do
+		kill_nodes STOP 1 2 3
+		(
+			sleep 0.3
+			kill_nodes CONT 1 2 3
+		) &
+		REDLOCK_NODE_TIMEOUT=10s want 0 "$rflock" -w "$seconds" whole true
+		wait
+	done
+}
+
 @test "no quorum is 71: 69 is a command that cannot be executed" {
 	kill_nodes STOP 1 2
 	run --separate-stderr "$rflock" -w 0.5 there true

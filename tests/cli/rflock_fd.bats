@@ -50,9 +50,9 @@ last_work() { # ms
 	echo $(($(tail -n 1 beat) / 1000000))
 }
 
-# By how much the script's pauses of 50 ms were ever longer than 100 ms: so much later others may act as well.
+# By how much the script's pauses of 50 ms were ever longer: so much later others may act as well.
 longest_wait() { # ms
-	awk 'NR > 1 && $1 - last > most { most = $1 - last } { last = $1 } END { print (most > 1e8 ? int(most / 1e6) - 100 : 0) }' beat
+	awk 'NR > 1 && $1 - last > most { most = $1 - last } { last = $1 } END { print (most > 5e7 ? int(most / 1e6) - 50 : 0) }' beat
 }
 
 # On a machine that keeps everybody waiting, KILL comes later by a few of these waits.

@@ -193,12 +193,12 @@ os.execvp(sys.argv[1], sys.argv[1:])' "$REDLOCK_BIN" run -q "$job-2" -- sh -c 'e
 fills_its_output() { # OPTION
 	rm -f pid read
 	env "$mark" bash -c 'setsid "$@" 2>&1 | { until [ -e '"$place"'/read ]; do sleep 0.05; done; wc -c; }' - \
-		"$REDLOCK_BIN" run "$1" -t 1s --node-timeout 300ms "$job" -- sh -c 'echo $$ >'"$place"'/pid; exec yes' \
+		"$REDLOCK_BIN" run "$1" -t 60s --renew 100ms "$job" -- sh -c 'echo $$ >'"$place"'/pid; exec yes' \
 		>out 2>err 3>&- &
 	run_pid=$!
 	until_true test -s pid
-	sleep 1.5
-	until_true has_keys 5 "$all" "$job"
+	sleep 0.5
+	goes_on_renewing
 	kill "$(<pid)"
 	until_true has_keys 0 "$all" "$job"
 	touch read

@@ -16,6 +16,7 @@ setup() {
 }
 
 teardown() {
+	[ -n "${BATS_TEST_COMPLETED-}" ] || tail -n 40 -- log ./*.err ./*.status 2>/dev/null || true
 	kill_nodes CONT 1 2 3
 	end_edge
 }
@@ -120,6 +121,12 @@ quorum_end() { # KEY
 	done | sort -n | sed -n 3p
 }
 
+# The lock of a TTL of 60 s is renewed, also from now on.
+goes_on_renewing() {
+	on_nodes "$all" pexpire "$job" 30000
+	until_true lives_longer 5 "$job" 30000
+}
+
 # The last moment at which any process of the family ran, and the first at which one got TERM.
 last_beat() {
 	cat_lines "$place"/beat.* | cut -d' ' -f1 | sort -n | tail -n 1
@@ -146,8 +153,17 @@ busy() {
 	on_nodes "$all" set "$job" somebody px 600000
 }
 
+# At the node with the queue last, so that its first waiter finds the others free: in between a second waiter might get them.
 free() {
-	on_nodes "$all" del "$job"
+	local node queues=
+	for node in $all; do
+		if [ "$(on_node "$node" exists "{$job}:redlock:queue")" = 1 ]; then
+			queues+="$node "
+		else
+			on_node "$node" del "$job" >"$sandbox/freed"
+		fi
+	done
+	[ -z "$queues" ] || on_nodes "$queues" del "$job"
 }
 
 # Waits for a line on redlock's stderr.

@@ -104,7 +104,7 @@ load run_helper
 }
 
 @test "stopped until the lock is lost: command and redlock are gone before, 79" {
-	run at_terminal "$REDLOCK_BIN run -t 1s --node-timeout 300ms $job --" '
+	run at_terminal "$REDLOCK_BIN run -t 2s --renew 300ms --node-timeout 900ms $job --" '
 		> $X /usr/bin/python3 '"$BATS_TEST_DIRNAME"'/run_family.py "$P" one
 		? test -s "$P"/beat.*
 		^Z
@@ -120,7 +120,7 @@ load run_helper
 }
 
 @test "stopped for long, TERM ignored: gone as well" {
-	run at_terminal "$REDLOCK_BIN run -t 1s --node-timeout 300ms $job --" '
+	run at_terminal "$REDLOCK_BIN run -t 2s --renew 300ms --node-timeout 900ms $job --" '
 		> $X /usr/bin/python3 '"$BATS_TEST_DIRNAME"'/run_family.py "$P" tree deaf
 		? [ $(find "$P" -name "beat.*" -size +0 | wc -l) -eq 7 ]
 		^Z

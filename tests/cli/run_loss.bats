@@ -71,7 +71,7 @@ ends_cut_off() { # CODE
 
 @test "two nodes of five away: nothing is said, nothing happens" {
 	kill_nodes STOP 1 2
-	start_run -t 2s --node-timeout 400ms "$job" -- sleep 1.5
+	start_run -t 60s --renew 200ms --node-timeout 900ms "$job" -- sleep 1.5
 	await "$run_pid"
 	kill_nodes CONT 1 2
 	exits 0
@@ -180,7 +180,7 @@ ends_cut_off() { # CODE
 }
 
 @test "redlock itself too slow to renew, --on-loss warn: it says so when it goes on" {
-	start_run -t 1s --on-loss warn --node-timeout 300ms "$job" -c "while [ ! -e $place/end ]; do sleep 0.1; done"
+	start_run -t 2s --renew 300ms --on-loss warn --node-timeout 900ms "$job" -c "while [ ! -e $place/end ]; do sleep 0.1; done"
 	until_true has_keys 5 "$all" "$job"
 	kill -s STOP "$run_pid"
 	until_true has_keys 0 "$all" "$job"
@@ -192,7 +192,7 @@ ends_cut_off() { # CODE
 
 # redlock alone is stopped until the command has ended. It hears of both ends at once.
 stopped_until_the_end() { # BEFORE|AFTER the end of the lock, MODE
-	start_run -t 1s --on-loss "$2" --node-timeout 300ms "$job" -c "while [ ! -e $place/end ]; do sleep 0.02; done; touch $place/ended"
+	start_run -t 4s --renew 300ms --on-loss "$2" --node-timeout 900ms "$job" -c "while [ ! -e $place/end ]; do sleep 0.02; done; touch $place/ended"
 	until_true has_keys 5 "$all" "$job"
 	kill -s STOP "$run_pid"
 	[ "$1" = BEFORE ] || until_true has_keys 0 "$all" "$job"
@@ -224,7 +224,7 @@ start_dated() { # OPTION... as start_family
 }
 
 set_clock() { # MS
-	python3 -c 'import sys; open(sys.argv[1], "r+b").write((int(sys.argv[2]) * 10**6).to_bytes(8, "little", signed=True))' \
+	/usr/bin/python3 -c 'import sys; open(sys.argv[1], "r+b").write((int(sys.argv[2]) * 10**6).to_bytes(8, "little", signed=True))' \
 		"$place/off" "$1"
 }
 

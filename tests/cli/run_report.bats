@@ -145,7 +145,7 @@ load run_helper
 		rm -f notes # of the one before, which listened too
 		/usr/bin/python3 "$BATS_TEST_DIRNAME/notify_listener.py" "$1" "$2" >notes 3>&- &
 		listener=$!
-		until_true grep -q listening notes
+		patience=60 until_true grep -q listening notes
 	}
 	busy
 	listen "$place/notify" READY=1

@@ -129,13 +129,12 @@ catches_quit() {
 }
 
 @test "TSTP stops the command, the lock is kept, CONT continues it" {
-	start_run -t 1s --node-timeout 300ms "$job" -c "while :; do date >>$place/alive; sleep 0.02; done"
+	start_run -t 60s --renew 200ms "$job" -c "while :; do date >>$place/alive; sleep 0.02; done"
 	until_true test -s "$place/alive"
 	kill -s TSTP "$run_pid"
 	command_pid=$(child_of "$(child_of "$run_pid")")
 	until_true is_stopped "$command_pid"
-	sleep 1.2
-	has_keys 5 "$all" "$job"
+	goes_on_renewing
 	is_stopped "$command_pid"
 	run ! is_stopped "$run_pid"
 	kill -s CONT "$run_pid"
@@ -145,12 +144,11 @@ catches_quit() {
 }
 
 @test "the command stopped by somebody else: the lock is kept" {
-	start_run -t 1s --node-timeout 300ms "$job" -- sleep 30
+	start_run -t 60s --renew 200ms "$job" -- sleep 30
 	until_true has_keys 5 "$all" "$job"
 	command_pid=$(child_of "$(child_of "$run_pid")")
 	kill -s STOP "$command_pid"
-	sleep 1.2
-	has_keys 5 "$all" "$job"
+	goes_on_renewing
 	run ! is_stopped "$run_pid"
 	kill -s CONT "$command_pid"
 	kill -s TERM "$run_pid"
@@ -189,7 +187,8 @@ is_stopped() { # PID
 	until_true has_keys 5 "$all" "$job"
 	kill -s TERM -- "-$run_pid"
 	ends 143
-	run timeout -s TERM 0.5 env "$mark" "$REDLOCK_BIN" run --foreground "$job" -- sleep 30 3>&-
+	# LeakSanitizer may wait for ever for our stop when CONT comes in between, and timeout sends it after TERM.
+	run env ASAN_OPTIONS=detect_leaks=0 timeout -s TERM 0.5 env "$mark" "$REDLOCK_BIN" run --foreground "$job" -- sleep 30 3>&-
 	exits 124
 	nothing_left
 }

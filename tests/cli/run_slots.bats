@@ -94,6 +94,8 @@ slot_key() { # NUMBER
 	gives 0 rl extend -t 1h --json --slots 2 "$job" "$token"
 	json_is "j['slot'] == 1 and j['name'] == '$job'"
 	until_true lives_longer 3 "$(slot_key 1)" 3500000
+	gives 1 rl release --slots 2 "$job" "$first 0"
+	says 'a number follows the token: give the token alone, ${T%% *} in a shell'
 	# Without the option it is said what the token is of.
 	for verb in check extend release; do
 		gives 1 rl "$verb" "$job" "$token"

@@ -56,12 +56,12 @@ leaves_behind() { # SHAPE CODE
 	declare -A pids
 	for shape in session daemon fork stopped; do
 		mkdir "$place/$shape"
-		start_run -k 600ms --max-hold 3s "$job-$shape" -- \
+		start_run -k 600ms --max-hold 6s "$job-$shape" -- \
 			/usr/bin/python3 "$BATS_TEST_DIRNAME/run_family.py" "$place/$shape" $shape deaf
 		pids[$shape]=$run_pid
 	done
 	for shape in "${!pids[@]}"; do
-		await "${pids[$shape]}" 124
+		patience=40 await "${pids[$shape]}" 124
 		until_true has_keys 0 "$all" "$job-$shape"
 		(
 			place=$place/$shape
@@ -87,7 +87,7 @@ leaves_behind() { # SHAPE CODE
 }
 
 @test "a command that has children faster than they can be counted" {
-	start_family spawn,deaf 3 -t 30s -k 200ms --max-hold 2s
+	start_family spawn,deaf 3 -t 30s -k 200ms --max-hold 6s
 	ends 124
 }
 

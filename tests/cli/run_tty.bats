@@ -125,14 +125,13 @@ load run_helper
 }
 
 @test "the terminal closed, HUP ignored: the command runs on, and so does the lock" {
-	run at_terminal "nohup $REDLOCK_BIN run -t 1s --node-timeout 300ms $job --" '
+	run at_terminal "nohup $REDLOCK_BIN run -t 60s --renew 200ms $job --" '
 		> $X sh -c ": > $P/on; while [ ! -e $P/end ]; do sleep 0.02; done; : > $P/done" >/dev/null 2>&1
 		? test -e "$P/on"
 		hangup
 	'
 	exits 0
-	sleep 1.2
-	has_keys 5 "$all" "$job"
+	goes_on_renewing
 	touch "$place/end"
 	until_true nobody_left
 	[ -e "$place/done" ]

@@ -376,7 +376,7 @@ in_environment() { # TEXT of the command's
 	else
 		warns_at 640 0
 	fi
-	want 0 env REDLOCK_URLS=local "$REDLOCK_BIN" status --user worker --password-file <(printf 'wOrk/er@1:x\n')
+	want 0 env REDLOCK_URLS=local "$REDLOCK_BIN" status --node-timeout 2s --user worker --password-file <(printf 'wOrk/er@1:x\n')
 	[ -z "$stderr" ]
 }
 
@@ -394,7 +394,7 @@ has_open() { # PID FILE
 		kill -s TERM $!
 		await $! 143
 	done
-	REDLOCK_URLS=local "$REDLOCK_BIN" status --user worker --password-file "$sandbox/fifo" >"$sandbox/out" 2>&1 3>&- &
+	REDLOCK_URLS=local "$REDLOCK_BIN" status --node-timeout 2s --user worker --password-file "$sandbox/fifo" >"$sandbox/out" 2>&1 3>&- &
 	until_true has_open $! "$sandbox/fifo"
 	printf 'wOrk/er@1:x\n' >"$sandbox/fifo"
 	await $! 0

@@ -73,25 +73,35 @@ nodes_of() { # SOCKETS
 }
 
 # A holder that finds another one in the critical section fails: mkdir, or os.mkdir().
-@test "crowds of both, some of whom die, are never two in one place" {
+crowds() { # for 4 seconds
 	until=$(($(date +%s) + 4))
 	jobs=()
 	for worker in 1 2 3; do
-		old "$three" work crowd 1 "$until" "$sandbox/place" >"$sandbox/old-$worker" 3>&- &
+		old "$three" work crowd 1 "$until" "$sandbox/place" >>"$sandbox/old-$worker" 3>&- &
 		jobs+=($!)
 	done
 	for worker in 1 2 3; do
 		while [ "$(date +%s)" -lt "$until" ]; do
-			rl run -w 5s -t 1s --node-timeout 200ms --compat setnx crowd -- \
+			rl run -w 5s -t 10s --node-timeout 900ms --compat setnx crowd -- \
 				sh -c "mkdir '$sandbox/place' && sleep 0.002 && rmdir '$sandbox/place' && echo held" || [ $? -eq 75 ]
-		done >"$sandbox/new-$worker" 2>"$sandbox/err-$worker" 3>&- &
+		done >>"$sandbox/new-$worker" 2>"$sandbox/err-$worker" 3>&- &
 		jobs+=($!)
 	done
 	for job in "${jobs[@]}"; do
 		await "$job" 0
 	done
-	[ "$(cat "$sandbox"/old-? | awk '{ held += $1 } END { print held }')" -gt 5 ]
-	[ "$(cat "$sandbox"/new-? | grep -c held)" -gt 5 ]
+}
+
+both_held() {
+	[ "$(cat "$sandbox"/old-? | awk '{ held += $1 } END { print held }')" -gt 5 ] && [ "$(cat "$sandbox"/new-? | grep -c held)" -gt 5 ]
+}
+
+@test "crowds of both, some of whom die, are never two in one place" {
+	crowds
+	for round in 1 2 3 4 5 6 7 8 9; do # how often somebody holds it in 4 seconds is up to the machine
+		both_held || crowds
+	done
+	both_held
 }
 
 @test "run: renewed, and shown by status for what it is" {

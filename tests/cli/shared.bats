@@ -88,7 +88,7 @@ waits_at_its_gate() { # NAME
 		readers+=($!)
 		sleep 0.07
 	done
-	for _ in 1 2 3 4; do want 0 rl run --user full -w 4s crowd -- true; done
+	for _ in 1 2 3 4; do want 0 rl run --user full -w 20s crowd -- true; done
 	touch "$sandbox/no more"
 	for pid in "${readers[@]}"; do await "$pid" 0; done
 	on_nodes "1 2 3" acl deluser mute full

@@ -11,12 +11,12 @@ setup() {
 }
 
 teardown() {
-	stop_servers
+	end_processes "${servers[@]}"
 	rm -rf "$sandbox"
 }
 
 lock() { # OPTION...
-	run --separate-stderr "$REDLOCK_BIN" run -n --node-timeout 2s "$@" job -- echo "done"
+	run --separate-stderr "$REDLOCK_BIN" run -n -t 60s --node-timeout 8s "$@" job -- echo "done"
 }
 
 works() { # OPTION...
@@ -29,7 +29,7 @@ works() { # OPTION...
 fails() { # CODE REASON OPTION...
 	local code=$1 reason=$2
 	shift 2
-	lock -w 300ms "$@"
+	lock "$@"
 	exits "$code"
 	says "$reason"
 }
@@ -184,4 +184,78 @@ time.sleep(60)' >"$sandbox/stalled" 3>&- &
 	tls_server good
 	want 0 "$REDLOCK_BIN" run -n --node-timeout 2s --cacert "$pki/ca.crt" -r "rediss://127.0.0.1:$port" "$name" -- echo "done"
 	[ "$(redis-cli -s "$socket" dbsize)" = 0 ]
+}
+
+# The slot of "job" is at the second server, which MOVED tells with its TLS port.
+@test "a cluster in TLS: the server that has the slot is asked in TLS as well, and its certificate is checked" {
+	local seed owner bus
+	bus=$(free_port)
+	tls_server good --cluster-enabled yes --tls-cluster yes --cluster-port "$bus"
+	seed=$socket url=rediss+cluster://127.0.0.1:$port/
+	bus=$(free_port)
+	tls_server good --cluster-enabled yes --tls-cluster yes --cluster-port "$bus"
+	owner=$socket
+	redis-cli -s "$owner" cluster addslots {0..8191}
+	redis-cli -s "$seed" cluster addslots {8192..16383}
+	redis-cli -s "$seed" cluster set-config-epoch 2
+	redis-cli -s "$seed" cluster meet 127.0.0.1 "$port" "$bus"
+	is_whole() { redis-cli -s "$1" cluster info | grep -q '^cluster_state:ok' && redis-cli -s "$1" cluster info | grep -q '^cluster_slots_ok:16384'; }
+	until_true is_whole "$seed"
+	until_true is_whole "$owner"
+	works --cacert "$pki/ca.crt" -r "$url"
+	want 0 "$REDLOCK_BIN" acquire -n -t 60s --node-timeout 2s --cacert "$pki/ca.crt" -r "$url" job
+	[ "$(redis-cli -s "$owner" exists job)" = 1 ]
+	redis-cli -s "$owner" del job
+	redis-cli -s "$owner" config set tls-cert-file "$pki/other.crt" tls-key-file "$pki/other.key"
+	fails 77 "no secure connection" --cacert "$pki/ca.crt" -r "$url"
+	[ "$(redis-cli -s "$owner" exists job)" = 0 ]
+}
+
+# tls_sentinel CERTIFICATE MASTER [LINE...]: a Sentinel that knows the master on this port as jobs; lines of its configuration.
+tls_sentinel() {
+	local cert=$1 dir
+	port=$(free_port)
+	dir=$(mktemp -d "$sandbox/sentinel.XXXXXX")
+	printf '%s\n' "port 0" "tls-port $port" "bind 127.0.0.1" "dir $dir" "unixsocket $dir/s" "tls-replication yes" "tls-auth-clients no" \
+		"tls-cert-file $pki/$cert.crt" "tls-key-file $pki/$cert.key" "tls-ca-cert-file $pki/ca.crt" \
+		"sentinel monitor jobs 127.0.0.1 $2 1" "${@:3}" >"$dir/conf"
+	redis-server "$dir/conf" --sentinel >"$dir/log" 2>&1 3>&- &
+	servers+=($!)
+	socket=$dir/s
+	until_true test -S "$socket"
+	until_true listens "$port"
+}
+
+has_role() { # SOCKET FIRST-LINE
+	[ "$(redis-cli -s "$1" -a master --no-auth-warning role | head -n 1)" = "$2" ]
+}
+
+@test "Sentinels in TLS with a password of their own: the vote follows a failover" {
+	local master replica master_port sentinel url secret=(-a their-own --no-auth-warning)
+	local both=(--tls-replication yes --requirepass master --masterauth master --repl-diskless-sync-delay 0)
+	tls_server good "${both[@]}"
+	master=$socket master_port=$port
+	tls_server good "${both[@]}" --replicaof 127.0.0.1 "$master_port"
+	replica=$socket
+	tls_sentinel good "$master_port" "sentinel auth-pass jobs master" "requirepass their-own"
+	sentinel=$socket
+	url="rediss+sentinel://:master@127.0.0.1:$port/jobs"
+	works --cacert "$pki/ca.crt" -r "$url?sentinel_password=their-own"
+	fails 69 "no Sentinel names the master: NOAUTH" --cacert "$pki/ca.crt" -r "$url"
+	fails 69 "no Sentinel names the master: WRONGPASS" --cacert "$pki/ca.crt" -r "$url?sentinel_password=wrong"
+	says "?sentinel_password="
+	fails 69 "certificate is not accepted" -r "$url?sentinel_password=their-own"
+	fails 69 "no Sentinel names the master: " --cacert "$pki/ca.crt" -r "$url?sentinel_password=their-own&sentinel_plain=1"
+	until_failover() { [ "$(redis-cli -s "$sentinel" "${secret[@]}" sentinel failover jobs)" = OK ]; }
+	until_true until_failover
+	until_true has_role "$replica" master
+	redis-cli -s "$replica" -a master --no-auth-warning config resetstat # of what it was sent
+	has_voted() {
+		works --cacert "$pki/ca.crt" -r "$url?sentinel_password=their-own" &&
+			redis-cli -s "$replica" -a master --no-auth-warning info commandstats | grep -q cmdstat_set:
+	}
+	until_true has_voted
+	tls_sentinel other "$master_port"
+	fails 69 "certificate is not accepted: IP address mismatch" --cacert "$pki/ca.crt" -r "rediss+sentinel://:master@127.0.0.1:$port/jobs"
+	until_true has_role "$master" slave
 }

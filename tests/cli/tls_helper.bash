@@ -49,11 +49,3 @@ tls_server() {
 listens() { # PORT
 	(: <"/dev/tcp/127.0.0.1/$1") 2>/dev/null
 }
-
-stop_servers() {
-	local pid
-	for pid in "${servers[@]}"; do
-		kill -s KILL "$pid" 2>/dev/null || true
-		wait "$pid" 2>/dev/null || true
-	done
-}

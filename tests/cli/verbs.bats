@@ -1,12 +1,13 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
-# acquire, extend, release, check on five servers that are well.
+# acquire, extend, release, check on five servers that are well. Locks have long TTLs: each command is a process, and a
+# busy machine may take a minute for a test.
 load helper
 
 setup_file() { start_cluster 5; }
 
 @test "acquire prints the token alone, check and release take it" {
-	want 0 rl acquire verbs-1
+	want 0 rl acquire -t 5m verbs-1
 	[[ $output =~ ^[0-9a-f]{40}\|[A-Za-z0-9._:@/+-]+$ ]]
 	[ -z "$stderr" ]
 	token=$output
@@ -23,7 +24,7 @@ setup_file() { start_cluster 5; }
 }
 
 @test "a busy lock: -n, -w, -E, the waiting time" {
-	token=$(rl acquire verbs-2)
+	token=$(rl acquire -t 5m verbs-2)
 	want 75 rl acquire -n verbs-2
 	[ -z "$output" ]
 	says "busy: held by $HOSTNAME:"
@@ -40,7 +41,7 @@ setup_file() { start_cluster 5; }
 }
 
 @test "a waiter gets the lock when it is released, and when it expires" {
-	token=$(rl acquire verbs-3)
+	token=$(rl acquire -t 5m verbs-3)
 	rl acquire -w 20s verbs-3 >"$sandbox/waiter" 3>&- &
 	waiter=$!
 	sleep 0.4
@@ -49,7 +50,7 @@ setup_file() { start_cluster 5; }
 	await "$waiter" 0
 	rl release verbs-3 "$(cat "$sandbox/waiter")"
 
-	rl acquire -t 700ms --node-timeout 200ms verbs-3 >/dev/null
+	on_nodes "$all" set verbs-3 somebody px 700
 	want 0 rl acquire verbs-3
 	rl release verbs-3 "$output"
 }
@@ -69,7 +70,7 @@ setup_file() { start_cluster 5; }
 }
 
 @test "extend, release and check by another token do nothing" {
-	token=$(rl acquire verbs-5)
+	token=$(rl acquire -t 5m verbs-5)
 	for verb in extend release check; do
 		want 1 rl "$verb" verbs-5 0123456789012345678901234567890123456789
 	done
@@ -79,7 +80,7 @@ setup_file() { start_cluster 5; }
 }
 
 @test "the caller's own token, one try" {
-	want 0 rl acquire --token 'my own value' verbs-6
+	want 0 rl acquire -t 5m --token 'my own value' verbs-6
 	[ "$output" = 'my own value' ]
 	until_true has_value 2 verbs-6 'my own value'
 	want 75 rl acquire --token other verbs-6
@@ -105,13 +106,13 @@ setup_file() { start_cluster 5; }
 }
 
 @test "-v shows every node's vote and the validity on stderr" {
-	want 0 rl acquire -v verbs-9
+	want 0 rl acquire -v -t 1000s verbs-9
 	token=$output
 	[[ $token =~ ^[0-9a-f]{40} ]]
 	[ "$(grep -c '^redlock: node [1-5] unix://' <<<"$stderr")" = 5 ]
-	says "valid for 29"
-	run --separate-stderr rl extend -v verbs-9 "$token"
-	says "valid for 29"
+	says "valid for 98"
+	run --separate-stderr rl extend -v -t 1000s verbs-9 "$token"
+	says "valid for 98"
 	want 0 rl release -v verbs-9 "$token"
 	says "confirmed by 5 of 5 nodes"
 }
@@ -125,23 +126,23 @@ setup_file() { start_cluster 5; }
 }
 
 @test "the holder is named instead, in one line and in JSON" {
-	token=$(rl acquire --owner web-1:42 verbs-15)
+	token=$(rl acquire -t 5m --owner web-1:42 verbs-15)
 	until_true has_keys 5 "$all" verbs-15
 	held="held by web-1:42 on (at least [34]|5) of 5 nodes," # the slowest are not waited for
 	named() { # CODE TEXT COMMAND...: all that stderr says
 		want "$1" "${@:3}"
-		[[ $stderr =~ ^redlock:\ $2\ its\ key\ expires\ in\ [0-9]+\.[0-9]\ s$ ]]
-		[[ $stderr != *" or "* ]]
+		[[ $stderr =~ ^redlock:\ $2\ its\ key\ expires\ in\ [0-9]+\.[0-9]\ s$ && $stderr != *" or "* ]] ||
+			{ echo "$stderr" && return 1; }
 	}
 	named 75 "acquire 'verbs-15': busy: $held" rl acquire -n verbs-15
-	named 75 "acquire 'verbs-15': busy: $held for [0-9].[0-9] s at least," rl acquire -w 500ms verbs-15
+	named 75 "acquire 'verbs-15': busy: $held for [0-9]+.[0-9] s at least," rl acquire -w 500ms verbs-15
 	named 75 "run 'verbs-15': busy: $held" rl run -n verbs-15 -- true
-	named 75 "run 'verbs-15': busy: $held for [0-9].[0-9] s at least," rl run -w 1s verbs-15 -- true
+	named 75 "run 'verbs-15': busy: $held for [0-9]+.[0-9] s at least," rl run -w 1s verbs-15 -- true
 	for verb in check extend release; do
 		named 1 "$verb 'verbs-15': not held by this token: $held" rl "$verb" verbs-15 wrong
 		run --separate-stderr rl "$verb" --json verbs-15 wrong
 		json_is 'j["result"] == "GONE" and j["holder"]["state"] == "held" and j["holder"]["owner"] == "web-1:42"'
-		json_is 'j["holder"]["held_on"] >= 3 and 0 < j["holder"]["pttl_ms"] <= 30000 and j.get("confirmed", 0) == 0'
+		json_is 'j["holder"]["held_on"] >= 3 and 30000 < j["holder"]["pttl_ms"] <= 300000 and j.get("confirmed", 0) == 0'
 		run --separate-stderr rl "$verb" -v verbs-15 wrong
 		[ "$(grep -c ': no: somebody else has the key (' <<<"$stderr")" -ge 3 ]
 	done
@@ -174,9 +175,9 @@ setup_file() { start_cluster 5; }
 }
 
 @test "--json of all verbs, granted and refused" {
-	want 0 rl acquire --json -t 20s verbs-11
+	want 0 rl acquire --json -t 200s verbs-11
 	json_is 'j["verb"] == "acquire" and j["name"] == "verbs-11" and j["result"] == "OK"'
-	json_is 'len(j["token"]) >= 40 and j["ttl_ms"] == 20000 and 0 < j["validity_ms"] < 20000 and j["quorum"] == 3'
+	json_is 'len(j["token"]) >= 40 and j["ttl_ms"] == 200000 and 0 < j["validity_ms"] < 200000 and j["quorum"] == 3'
 	json_is '[n["node"] for n in j["nodes"]] == [1, 2, 3, 4, 5]' 'sum(n["vote"] == "YES" for n in j["nodes"]) >= 3'
 	json_is 'all(set(n) == {"node", "url", "vote", "rtt_us", "detail"} for n in j["nodes"])'
 	json_is 'all(n["url"].startswith("unix:///") for n in j["nodes"])'
@@ -187,8 +188,8 @@ setup_file() { start_cluster 5; }
 	json_is 'j["result"] == "BUSY" and j["token"] is None and j["validity_ms"] == 0'
 	want 0 rl check --json verbs-11 "$token"
 	json_is 'j["verb"] == "check" and j["result"] == "OK"'
-	want 0 rl extend --json verbs-11 "$token"
-	json_is 'j["verb"] == "extend" and j["result"] == "OK" and j["validity_ms"] > 20000'
+	want 0 rl extend --json -t 2000s verbs-11 "$token"
+	json_is 'j["verb"] == "extend" and j["result"] == "OK" and j["validity_ms"] > 200000'
 	want 0 rl release --json verbs-11 "$token"
 	json_is 'j["verb"] == "release" and j["result"] == "OK" and 3 <= j["confirmed"] <= 5'
 	want 1 rl release --json verbs-11 "$token"

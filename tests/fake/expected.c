@@ -16,7 +16,7 @@
 /* NOLINTBEGIN(bugprone-suspicious-missing-comma): words that are put together are one */
 const struct expected expected[RL_OP_COUNT] = {
     [REDLOCK_OP_ACQUIRE] = {{[RL_FORM_PLAIN] = "SET NAME TOKEN NX PX TTL",
-                             GUARD_SCRIPT("acquire 2 NAME redlock:set TOKEN TTL PASS TIMED")},
+                             GUARD_SCRIPT("acquire KEYSF1 NAME redlock:set FENCES TOKEN TTL PASS TIMED")},
                             "+OK\r\n",
                             "$-1\r\n"},
     [REDLOCK_OP_EXTEND] = {{SCRIPT("extend 1 NAME TOKEN TTL"),
@@ -45,9 +45,6 @@ const struct expected expected[RL_OP_COUNT] = {
                     ":2\r\n",
                     ":0\r\n",
                     ":1\r\n"},
-    [RL_OP_CLAIM_FENCED] = {{GUARD_SCRIPT("claim_fenced 3 NAME redlock:set FENCE TOKEN TTL PASS TIMED")},
-                            "$10\r\n1 7 0 0 t0\r\n",
-                            "$10\r\n0 0 9 0 t0\r\n"},
     [RL_OP_RAISE] = {{GUARD_SCRIPT("raise KEYS5 NAMES FENCES redlock:set TOKEN NUMBER PASS")},
                      "*5\r\n:1\r\n:7\r\n:0\r\n:0\r\n$2\r\nt0\r\n",
                      "*5\r\n:0\r\n:0\r\n:0\r\n:0\r\n$2\r\nt0\r\n"},
@@ -56,7 +53,7 @@ const struct expected expected[RL_OP_COUNT] = {
                     "*6\r\n:0\r\n:0\r\n:9\r\n:0\r\n$2\r\nq0\r\n$3\r\nr s\r\n"},
     [RL_OP_ADMIT] = {{[RL_FORM_TEXT] =
                           "EVAL admit 1 redlock:set ID SETID STEP CONFIG LONGEST FLOOR MEMBERS QUORUM "
-                          "MEMBER"},
+                          "MEMBER DONE"},
                      "*5\r\n:1\r\n:0\r\n:0\r\n:9\r\n$2\r\nq0\r\n",
                      "*5\r\n:0\r\n:0\r\n:0\r\n:9\r\n$2\r\nq0\r\n"},
     [RL_OP_CLAIM_ALL] =
@@ -129,12 +126,9 @@ const struct expected expected[RL_OP_COUNT] = {
                            "*5\r\n$4\r\nzset\r\n:9\r\n:2\r\n$2\r\nt0\r\n:1\r\n",
                            "*5\r\n$4\r\nnone\r\n:-2\r\n:0\r\n$0\r\n\r\n:0\r\n"},
     [RL_OP_UPGRADE] = {{SCRIPT("upgrade 1 NAME TOKEN TTL"),
-                        GUARD_SCRIPT("guarded_upgrade 2 NAME redlock:set TOKEN TTL PASS")},
+                        GUARD_SCRIPT("guarded_upgrade KEYSF1 NAME FENCES redlock:set TOKEN TTL PASS")},
                        "$4\r\n1 t0\r\n",
                        "$4\r\n0 t0\r\n"},
-    [RL_OP_UPGRADE_FENCED] = {{GUARD_SCRIPT("upgrade_fenced 3 NAME FENCE redlock:set TOKEN TTL PASS")},
-                              "$10\r\n1 7 0 0 t0\r\n",
-                              "$10\r\n0 0 0 0 t0\r\n"},
 };
 /* NOLINTEND(bugprone-suspicious-missing-comma) */
 
@@ -192,7 +186,7 @@ static struct bytes part(const struct rl_request *r, enum rl_form form, struct e
 	    {"FENCES", {room->fence.bytes, room->fence.length}},
 	};
 	static const char *const record[RL_RECORD_WORDS] = {"ID",   "MEMBERS", "QUORUM", "LONGEST", "SETID",
-	                                                    "STEP", "CONFIG",  "FLOOR",  "MEMBER"};
+	                                                    "STEP", "CONFIG",  "FLOOR",  "MEMBER",  "DONE"};
 	for (unsigned i = 0; i < sizeof parts / sizeof parts[0]; i++)
 		if (word_is(word, parts[i].word))
 			return parts[i].part;
@@ -280,7 +274,7 @@ bool expected_words(const struct rl_request *r, enum rl_form form, struct expect
 				ret->at[ret->count++] = (struct bytes){room->slots[i].bytes, room->slots[i].length};
 			continue;
 		}
-		if (word_is(word, "FENCES") && !r->fenced && r->number == 0)
+		if (word_is(word, "FENCES") && !r->fenced)
 			continue;
 		ret->at[ret->count++] = part(r, form, room, word);
 		if (also.size > 0 && word_is(word, "NAMES"))

@@ -12,8 +12,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "os/lookup.h"
 #include "os/poller.h"
-#include "os/resolve.h"
 
 enum { FAKE_FDS = 32, FAKE_LOOKUPS = 8, FAKE_FIRST_FD = 3 };
 

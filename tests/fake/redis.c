@@ -290,7 +290,7 @@ static const struct command {
     {"time", 1, 1, WHILE_LOADING | SCRIPTED, run_time},
     {"hdel", 3, RESP_WORDS, WRITES | SCRIPTED, run_hdel},
     {"hset", 4, RESP_WORDS, WRITES | GROWS | SCRIPTED, run_hset},
-    {"hmget", 3, RESP_WORDS, SCRIPTED, run_hmget},
+    {"hmget", 3, RESP_WORDS, STEP | SCRIPTED, run_hmget},
     {"hget", 3, 3, SCRIPTED, run_hget},
     {"hlen", 2, 2, SCRIPTED, run_hlen},
     {"hscan", 3, 5, SCRIPTED, run_hscan},

@@ -229,6 +229,44 @@ class Cut(NetFault):
 		return rules
 
 
+class Failover(Fault):
+	"""Sentinels promote a replica, while the old master runs or will come back. The fault lasts for longer than a failover
+	and the quarantine after it. The director learns which server is the master when the fault begins."""
+
+	lane = "net"
+	lasts = (11, 15)
+
+	def choose(self, rng, shape):
+		return [0], None
+
+	def begin(self, stage, event):
+		event.value = stage.masters.settle()
+		self.hit(stage, event.value, event)
+
+	def end(self, stage, event):
+		promoted = wait_until(lambda: stage.masters.is_promoted(event.value), 30)
+		stage.bite(event.kind, promoted)
+		self.cure(stage, event.value, event)
+
+
+class Partition(Failover):
+	"""The master and the Sentinel beside it hear nothing of the other hosts. `split`: nor do the clients, half of which reach
+	the one side alone, and half the other. Else they reach both."""
+
+	def __init__(self, divides_clients):
+		self.divides_clients = divides_clients
+
+	def hit(self, stage, target, value):
+		others = [server.number for server in stage.servers if server is not target]
+		pairs = [(target.number, other) for other in others]
+		for client in stage.clients if self.divides_clients else ():
+			pairs += [(client.number, other) for other in (others if client.index % 2 == 0 else [target.number])]
+		stage.set_rules(value, [network.cut(*ends) for pair in pairs for ends in (pair, reversed(pair))])
+
+	def cure(self, stage, target, value):
+		stage.set_rules(value, [])
+
+
 class Reset(NetFault):
 	"""Resets for any client that says anything to the node."""
 
@@ -335,6 +373,11 @@ KINDS = {
 	"reset": Reset(),
 	"blackhole": Blackhole(),
 	"loss": Loss(),
+	"split": Partition(True),
+	"apart": Partition(False),
+	# The old master comes back as a master, with its data, and the Sentinels demote it after some seconds.
+	"kill_master": Failover(lambda stage, server: server.kill(), lambda stage, server: server.start()),
+	"hang_master": Failover(lambda stage, server: server.process.pause(), lambda stage, server: server.process.resume()),
 	# The server closes all connections, in order.
 	"close": Fault(lambda stage, server: stage.bite("close", stage.close_connections(server)), lasts=(0, 0)),
 	"delay": Proxy("delay", ("delay 5", "delay 40", "delay 150", "delay 400"), ("delay 0",)),

@@ -7,7 +7,7 @@ from faults import KINDS, Shape
 
 class Scenario:
 	def __init__(self, name, faults, text, breaks="", ttl_ms=600, hold=(5, 150), bridge=False, proxies=False,
-			shims=(), fsync="always", careless=False, streams=1, clients=None, kinds=("alone",)):
+			shims=(), fsync="always", careless=False, streams=1, clients=None, kinds=("alone",), masters=False):
 		self.name = name
 		self.faults = faults
 		self.text = text
@@ -24,6 +24,7 @@ class Scenario:
 		self.streams = streams  # so many faults at the same time
 		self.clients = clients  # None: as the command line says
 		self.kinds = kinds  # of locks, one client after the other (kind.h)
+		self.masters = masters  # the clients' only node is a master that Sentinels name (masters.py)
 
 
 def breaking(name, fault, breaks, text, **more):
@@ -32,6 +33,7 @@ def breaking(name, fault, breaks, text, **more):
 		clients=2, **more)
 
 
+FAILOVERS = ("split", "apart", "kill_master", "hang_master")
 REFUSALS = ("busy", "misconf", "acl")
 PARTITIONS = ("cut_minority", "cut_majority", "cut_all", "cut_up", "cut_down", "cut_pairs")
 LINKS = ("reset", "blackhole", "loss", "close")
@@ -78,6 +80,9 @@ SCENARIOS = (
 	breaking("evict", "evict", "A5", "a node evicts locks under maxmemory and volatile-ttl"),
 	Scenario("late", ("pause_holder",), "clients that stood still write without a look at the time",
 		breaks="A3", hold=(200, 500), careless=True),
+	# One node, whose master Sentinels name. These take a minute, as Sentinels do nothing in a hurry.
+	Scenario("masters", FAILOVERS, "a guarded set of one: two masters, a dead one, one that hangs", masters=True),
+	Scenario("unguarded", ("split",), "the same without a guard: two masters grant", breaks="A1", masters=True),
 )
 BY_NAME = {scenario.name: scenario for scenario in SCENARIOS}
 
@@ -88,9 +93,17 @@ def group(name):
 		return [BY_NAME[name]]
 	if name == "all":
 		return list(SCENARIOS)
-	if name in ("clean", "kinds", "broken"):
-		return [s for s in SCENARIOS if name == ("broken" if s.breaks else "kinds" if s.kinds != ("alone",) else "clean")]
+	if name in ("clean", "kinds", "broken", "failovers"):
+		return [s for s in SCENARIOS if name == group_of(s)]
 	raise KeyError(name)
+
+
+def group_of(scenario):
+	if scenario.masters:
+		return "failovers"
+	if scenario.breaks:
+		return "broken"
+	return "kinds" if scenario.kinds != ("alone",) else "clean"
 
 
 def plan(scenario, seed, seconds, nodes, clients):

@@ -105,6 +105,9 @@ class Server:
 			file.write(CONFIG.format(address=network.address(number), port=network.NODE_PORT, socket=self.socket,
 				data=self.data, fsync=fsync, password=PASSWORD))
 
+	def __str__(self):
+		return f"node {self.number}"
+
 	# ---- Life ----
 
 	def start(self):

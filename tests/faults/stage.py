@@ -4,6 +4,7 @@ import os
 import random
 
 import network
+from masters import COUNT as MASTER_SERVERS, Masters
 from history import parse_line
 from process import Process, now_ns
 from server import Server, ServerError
@@ -47,8 +48,7 @@ class ClientRun:
 			"--seed", str(self.seed + self.life), "--hold", f"{scenario.hold[0]}-{scenario.hold[1]}"]
 		if scenario.careless:
 			arguments.append("--careless")
-		port = network.PROXY_PORT if scenario.proxies else network.NODE_PORT
-		arguments += [f"redis://{network.address(server.number)}:{port}" for server in self.stage.servers]
+		arguments += self.stage.urls()
 		with self.stage.net.inside(self.number):
 			self.process = Process(arguments, os.path.join(self.stage.folder, self.name + ".log"))
 
@@ -92,9 +92,17 @@ class Stage:
 		rng = random.Random(f"{options.seed} {scenario.name} clients")
 		shims = [os.path.join(options.bin, f"faults-{shim}.so") for shim in scenario.shims]
 		self.servers = [Server(1 + i, folder, net, options.server, shims, scenario.fsync)
-			for i in range(options.nodes)]
+			for i in range(MASTER_SERVERS if scenario.masters else options.nodes)]
+		self.masters = Masters(self) if scenario.masters else None
 		self.clients = [ClientRun(i, self, rng) for i in range(scenario.clients or options.clients)]
 		self.packets_before = net.packets()
+
+	def urls(self):
+		"""The nodes of the clients."""
+		if self.masters is not None:
+			return [self.masters.url]
+		port = network.PROXY_PORT if self.scenario.proxies else network.NODE_PORT
+		return [f"redis://{network.address(server.number)}:{port}" for server in self.servers]
 
 	# ---- Start and end ----
 
@@ -109,6 +117,8 @@ class Stage:
 			server.wait_ready()
 			if self.scenario.proxies:
 				self.start_proxy(server)
+		if self.masters is not None:
+			self.masters.start()
 		for client in self.clients:
 			client.start()
 
@@ -127,6 +137,8 @@ class Stage:
 			if client.process is not None:
 				client.kill()
 				client.file.close()
+		if self.masters is not None:
+			self.masters.kill()
 		for server in self.servers:
 			if server.process is not None:
 				server.kill()

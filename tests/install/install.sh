@@ -40,7 +40,8 @@ for file in bin/{redlock,rflock} share/man/man1/{redlock,redlock-run,redlock-doc
 done
 [[ $(readlink "$lib/libredlock.so") == libredlock.so.0 ]] || fail "libredlock.so does not lead to libredlock.so.0"
 
-grep -q "$prefix/bin/redlock run" "$prefix/share/doc/redlock/examples/crontab" || fail "the examples have another path"
+grep -qx "PATH=$prefix/bin:/usr/local/bin:/usr/bin:/bin" "$prefix/share/doc/redlock/examples/crontab" || fail "the crontab has another path"
+grep -q "=$prefix/bin/redlock run" "$prefix/share/doc/redlock/examples/redlock-job.service" || fail "the examples have another path"
 for page in "$prefix"/share/man/man3/*.3; do
 	read -r _ target <"$page"
 	[[ $(head -c 4 "$page") != '.so ' || -s $prefix/share/man/$target ]] || fail "$page leads to $target, which is missing"
@@ -110,6 +111,7 @@ done
 url=unix://$work/redis
 version=$(sed -n 's/^#define REDLOCK_VERSION "\(.*\)"/\1/p' "$header")
 [[ $(pkg-config --modversion redlock) == "$version" ]] || fail "redlock.pc has another version than the header"
+env -u PKG_CONFIG_PATH PKG_CONFIG_LIBDIR="$lib/pkgconfig" pkg-config --cflags --libs redlock >/dev/null || fail "redlock.pc needs others"
 # shellcheck disable=SC2046 # flags are words
 cc -std=c99 -pedantic -Wall -Wextra -Werror "$here/user/user.c" -o "$work/user" $(pkg-config --cflags --libs redlock)
 LD_LIBRARY_PATH=$lib ldd "$work/user" | grep "libredlock.so.0 => $lib/" >/dev/null || fail "not linked to the installed library"

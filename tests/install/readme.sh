@@ -87,13 +87,19 @@ grep -q 'a backs up' "$work/runs" || fail "the commands ran no job"
 
 echo "- the line for cron: one of three hosts runs the job, the others print nothing"
 line=$(block crontab | sed -nE 's/^([^# ]+ +){5}//p')
-[[ -n $line ]] || fail "README.md has no block \`crontab\`"
+path=$(block crontab | sed -n 's/^PATH=//p')
+[[ -n $line && -n $path ]] || fail "README.md has no block \`crontab\` with a PATH"
+examples=$work/tree/usr/local/share/doc/redlock/examples
+for folder in /usr/local/bin /usr/bin; do # of `cmake --install`, and of a package
+	[[ :$path: == *:$folder:* ]] || fail "PATH has no $folder: $path"
+done
+grep -qx "PATH=$path" "$examples/crontab" || fail "examples/crontab has another PATH than README.md"
 line=${line/--once-per 20h/--once-per 2s}
 for round in 1 2 3; do
 	: >"$work/runs"
 	pids=()
 	for name in a b c; do
-		host "$name" sh -c "$line" >"$work/cron.$name" 2>&1 &
+		host "$name" env PATH="$path" sh -c "$line" >"$work/cron.$name" 2>&1 &
 		pids+=($!)
 	done
 	for pid in "${pids[@]}"; do
@@ -104,9 +110,17 @@ for round in 1 2 3; do
 	sleep 2.1
 done
 
+echo "- the first line of examples/crontab: a job that fails without a word prints something, which cron sends"
+line=$(sed -nE 's/^([0-9*]+ +){5}//p' "$examples/crontab" | head -n 1)
+printf '#!/bin/sh\nexit 3\n' >/usr/local/bin/backup
+host a env PATH="$path" sh -c "$line" >"$work/log" 2>&1 || fail "the line failed: $(<"$work/log")"
+grep -q 'exit code 3' "$work/log" || fail "cron would send nothing of a failed job: $(<"$work/log")"
+host b env PATH="$path" sh -c "$line" >"$work/log" 2>&1 || fail "the line failed: $(<"$work/log")"
+[[ ! -s $work/log ]] || fail "cron would send: $(<"$work/log")"
+
 echo "- every key of the sample configuration is one"
 sed -nE 's/^#([a-z-]+ = .*)/\1/p' "$work/tree/etc/redlock/redlock.conf" |
-	grep -vE '^(cluster|cacert|cacertdir|cert|key|password-file) =' >/etc/redlock/redlock.conf
+	grep -vE '^(cluster|quorums|joining|cacert|cacertdir|cert|key|password-file) =' >/etc/redlock/redlock.conf
 sed -i '/127\.0\.0\.1/d' /etc/redlock/redlock.conf
 sort -u -o /etc/redlock/redlock.conf /etc/redlock/redlock.conf
 host a /usr/local/bin/redlock config show >"$work/show" 2>&1 || fail "$(<"$work/show")"

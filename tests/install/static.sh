@@ -71,5 +71,10 @@ inside /rflock job /redlock --version >"$work/rflock" || fail "no rflock"
 code=0
 inside /redlock check -r redis://nobody.invalid job "$token" 2>"$work/why" || code=$?
 [[ $code == 69 ]] || fail "a name that does not exist: $code: $(<"$work/why")"
+for most in 0 3 4; do # a loader would end with 127 at 3
+	code=0
+	(ulimit -n "$most" && exec "$program" run -r "redis://127.0.0.1:$port" job true) 2>"$work/why" || code=$?
+	[[ $code == 125 ]] || fail "$most descriptors: $code, not 125"
+done
 [[ $(redis-cli -p "$port" dbsize) == 0 ]] || fail "keys were left on the server"
 echo ok

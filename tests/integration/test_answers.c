@@ -31,7 +31,7 @@ struct behaviour {
 #define REFUSES(vote, text_) RULE("SET", "-" text_ "\r\n"), .votes = VOTE(vote), .text = (text_)
 #define ALL_REFUSE(vote, text_) RULE("*", "-" text_ "\r\n"), .votes = VOTE(vote), .text = (text_)
 #define NO_REDIS .votes = VOTE(GARBAGE), .text = "the answer is not the Redis protocol"
-#define NO_ANSWER .votes = VOTE(GARBAGE), .text = "the answer is not one to what was asked"
+#define NO_ANSWER .votes = VOTE(GARBAGE), .text = "the answer is not to this request"
 #define ENDED .votes = VOTE(CLOSED) | VOTE(DOWN) | VOTE(UNSENT)
 
 static const struct behaviour behaviours[] = {

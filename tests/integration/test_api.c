@@ -48,6 +48,8 @@ static union {
 	struct redlock_wait wait;
 	struct redlock_event event;
 	redlock_asker *asker;
+	struct redlock_node_set node_set;
+	const char *urls[REDLOCK_MAX_NODES];
 	size_t size;
 	char bytes[REDLOCK_MAX_TOKEN + 1];
 } to;
@@ -98,6 +100,15 @@ static struct redlock_options usable(void)
 	  redlock_config_read(&o, NULL, "/dev/null", &s->config))                                                \
 	X(config_setting, REDLOCK_E_INVAL, redlock_config_setting(NULL, 0, &setting), 0)                         \
 	X(config_setting, REDLOCK_E_INVAL, redlock_config_setting(s->config, 0, NULL), 0)                        \
+	X(config_sets, REDLOCK_E_INVAL, redlock_config_sets(NULL, &o), 0)                                        \
+	X(config_sets, REDLOCK_E_INVAL, redlock_config_sets(s->config, NULL), 0)                                 \
+	X(nodes_of, REDLOCK_E_INVAL,                                                                             \
+	  redlock_nodes_of(NULL, &(struct redlock_name){"a", 1}, 1, to.urls, &to.node_set), 0)                   \
+	X(nodes_of, REDLOCK_E_INVAL, redlock_nodes_of(&o, NULL, 1, to.urls, &to.node_set), 0)                    \
+	X(nodes_of, REDLOCK_E_INVAL,                                                                             \
+	  redlock_nodes_of(&o, &(struct redlock_name){"a", 1}, 1, NULL, &to.node_set), 0)                        \
+	X(nodes_of, REDLOCK_E_INVAL, redlock_nodes_of(&o, &(struct redlock_name){"a", 1}, 1, to.urls, NULL), 0)  \
+	X(lock_client, 0, redlock_lock_client(NULL) != NULL, redlock_lock_client(s->lock) != s->client)          \
 	X(config_cluster, 1, redlock_config_cluster(NULL, 0) == NULL, 0)                                         \
 	X(config_free, 0, NOTHING(redlock_config_free(NULL)), NOTHING(redlock_config_free(s->config)))           \
 	X(duration_parse, REDLOCK_E_INVAL, redlock_duration_parse(NULL, 0, 1, NULL, 0, &ms), 0)                  \
@@ -208,6 +219,11 @@ static struct redlock_options usable(void)
 	X(start_query, REDLOCK_E_INVAL, redlock_start_query(NULL), redlock_start_query(s->lock))                 \
 	X(start_probe, REDLOCK_E_INVAL, redlock_start_probe(NULL), redlock_start_probe(s->lock))                 \
 	X(start_release, REDLOCK_E_INVAL, redlock_start_release(NULL), redlock_start_release(s->lock))           \
+	X(start, REDLOCK_E_INVAL, redlock_start(NULL, REDLOCK_OP_QUERY, 0),                                      \
+	  redlock_start(s->lock, REDLOCK_OP_QUERY, 0))                                                           \
+	X(start, REDLOCK_E_INVAL, redlock_start(s->lock, REDLOCK_OP_NONE, 0), 0)                                 \
+	X(turn, REDLOCK_E_INVAL, redlock_turn(NULL, 1, &to.event), 0)                                            \
+	X(turn, REDLOCK_E_INVAL, redlock_turn(s->client, 1, NULL), redlock_turn(s->client, 1, &to.event))        \
 	X(fd, REDLOCK_E_INVAL, redlock_fd(NULL), redlock_fd(s->client))                                          \
 	X(timeout_ns, (long long)REDLOCK_NEVER_NS, redlock_timeout_ns(NULL), redlock_timeout_ns(s->client))      \
 	X(notice_fd, REDLOCK_E_INVAL, redlock_notice_fd(NULL), redlock_notice_fd(s->client))                     \
@@ -216,8 +232,12 @@ static struct redlock_options usable(void)
 	X(asker_open, REDLOCK_E_INVAL, redlock_asker_open(NULL, &to.asker), 0)                                   \
 	X(asker_open, REDLOCK_E_INVAL, redlock_asker_open(s->client, NULL),                                      \
 	  redlock_asker_open(s->client, &s->asker))                                                              \
+	X(asker_open_servers, REDLOCK_E_INVAL, redlock_asker_open_servers(NULL, 0, NULL, 0, &to.asker), 0)       \
+	X(asker_open_servers, REDLOCK_E_INVAL,                                                                   \
+	  redlock_asker_open_servers(s->client, 0, &(const char *){"a:1"}, 1, &to.asker), 0)                     \
 	X(ask, REDLOCK_E_INVAL, redlock_ask(NULL, &question, 1, 0), 0)                                           \
 	X(ask, REDLOCK_E_INVAL, redlock_ask(s->asker, NULL, 1, 0), redlock_ask(s->asker, &question, 1, 1000))    \
+	X(question_vote, REDLOCK_VOTE_PENDING, redlock_question_vote(NULL), redlock_question_vote(&question))    \
 	X(asker_close, 0, NOTHING(redlock_asker_close(NULL)), NOTHING(redlock_asker_close(s->asker)))            \
 	X(keeper_start, REDLOCK_E_INVAL, redlock_keeper_start(NULL), redlock_keeper_start(s->client))            \
 	X(keeper_stop, REDLOCK_E_INVAL, redlock_keeper_stop(NULL), redlock_keeper_stop(s->client))

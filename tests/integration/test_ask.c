@@ -162,8 +162,10 @@ TEST(login_database_and_refusals)
 	struct redlock_question q[] = {ASK(0, "PING"), ASK(1, "PING"), ASK(1, "PING"), ASK(2, "SET", "k", "v")};
 	assert_int_equal(redlock_ask(asker, q, 4, WAIT_SOON_MS), 2);
 	expect_answer(q[0], REDLOCK_REPLY_STATUS, "PONG");
+	assert_vote_is(redlock_question_vote(&q[0]), REDLOCK_VOTE_YES);
 	for (unsigned i = 1; i < 3; i++) {
 		assert_vote_is(q[i].missing, REDLOCK_VOTE_AUTH);
+		assert_vote_is(redlock_question_vote(&q[i]), REDLOCK_VOTE_AUTH);
 		assert_int_equal(q[i].sent_ns, 0);
 	}
 	assert_false(server_has(&servers.server[2], "k"));
@@ -172,6 +174,27 @@ TEST(login_database_and_refusals)
 		server_must(&servers.server[i], "OK", "CONFIG", "SET", "requirepass", "", NULL);
 		servers.server[i].password[0] = '\0';
 	}
+}
+
+/* The errors of servers mean the same as in an operation. */
+TEST(errors_as_votes)
+{
+	begin_plain();
+	server_must(&servers.server[0], "OK", "ACL", "SETUSER", "default", "-get", NULL);
+	struct redlock_question q[] = {ASK(0, "GET", "k"),    ASK(1, "LPUSH", "list", "a"),
+	                               ASK(1, "GET", "list"), ASK(2, "NONE"),
+	                               ASK(2, "ECHO"),        ASK(2, "GET", "k")};
+	static const enum redlock_vote_code votes[] = {REDLOCK_VOTE_NOPERM, REDLOCK_VOTE_YES,
+	                                               REDLOCK_VOTE_NO,     REDLOCK_VOTE_COMMAND,
+	                                               REDLOCK_VOTE_SERVER, REDLOCK_VOTE_YES};
+	assert_int_equal(redlock_ask(asker, q, 6, WAIT_SOON_MS), 0);
+	for (unsigned i = 0; i < 6; i++)
+		assert_vote_is(redlock_question_vote(&q[i]), votes[i]);
+	q[0].size--;
+	assert_vote_is(redlock_question_vote(&q[0]), REDLOCK_VOTE_PENDING);
+	assert_vote_is(redlock_question_vote(NULL), REDLOCK_VOTE_PENDING);
+	server_must(&servers.server[0], "OK", "ACL", "SETUSER", "default", "+get", NULL);
+	end();
 }
 
 /* A newer program, whose questions are longer. */

@@ -10,11 +10,22 @@
 enum { NODES = 3, MAX_TTL_MS = 1000, LONG_TTL_MS = 20000, NODE_TIMEOUT_MS = 800 };
 #define SECOND INT64_C(1000000000)
 
+static char warning[512]; /* the last one of node 0: its status forgets it with the connection, which ages */
+
+static void keep_warning(void *unused, const char *line)
+{
+	(void)unused;
+	if (strncmp(line, "node 0: its clock", 17) == 0)
+		snprintf(warning, sizeof warning, "%s", line);
+}
+
 static redlock_client *open_guarded(int guard)
 {
 	struct redlock_options options = fixture_client(servers.urls, NODES);
 	options.guard = guard;
 	options.node_timeout_ms = NODE_TIMEOUT_MS;
+	options.trace = keep_warning;
+	warning[0] = '\0';
 	return fixture_open_with(&options);
 }
 
@@ -75,8 +86,9 @@ TEST(a_clock_that_was_set_has_no_vote_for_the_longest_ttl)
 		uint64_t begin_ns = wait_now_ns();
 		server_set_clock(&servers.server[0], offs[i]);
 		assert_soon(votes(lock, REDLOCK_VOTE_CLOCK));
-		assert_true(is_told(client, 0, offs[i] > 0 ? "has moved by +" : "has moved by -"));
-		assert_true(is_told(client, 0, "it does not vote"));
+		if (strstr(warning, offs[i] > 0 ? "has moved by +" : "has moved by -") == NULL ||
+		    strstr(warning, "it does not vote") == NULL)
+			fail_msg("round %u: '%s'", i, warning);
 		assert_in_range(comes_back(lock, begin_ns), MAX_TTL_MS - 100, 2 * WAIT_SOON_MS);
 		heal_clocks();
 	}

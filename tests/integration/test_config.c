@@ -427,6 +427,12 @@ TEST(a_handle_that_is_refused_says_why)
 	     false,
 	     "n",
 	     NULL},
+	    {"renew + node timeout + drift must be less than ttl" TIMES("18446744073709551615"),
+	     {LOCK, .renew_ms = UINT64_MAX},
+	     true,
+	     "n",
+	     NULL},
+	    {"fence must be 0 or 1", {LOCK, .fence = -1}, true, "n", NULL},
 	    {"reentrant must be 0 or 1", {LOCK, .reentrant = 2}, true, "n", NULL},
 	    {"compat must be REDLOCK_COMPAT_OFF, _SETNX or _SETNX_SAFE", {LOCK, .compat = 9}, true, "n", NULL},
 	    {"mode must be REDLOCK_EXCLUSIVE or REDLOCK_SHARED", {LOCK, .mode = -1}, true, "n", NULL},
@@ -470,6 +476,18 @@ TEST(a_handle_that_is_refused_says_why)
 		snprintf(why, sizeof why, "the default lock options: %s", rows[i].why);
 		assert_string_equal(text, why);
 	}
+	redlock_lock *unnamed = NULL;
+	expect_result(NULL, REDLOCK_E_INVAL, redlock_lock_new_many(client, NULL, 2, NULL, &unnamed));
+	redlock_client_last_error(client, why, sizeof why);
+	assert_string_equal(why, "there are no names: the pointer to them is NULL");
+	redlock_client *none = NULL;
+	options.lock_options = NULL;
+	options.interruptible = 5;
+	expect_result(NULL, REDLOCK_E_INVAL, redlock_open(&options, &none));
+	assert_string_equal(text, "interruptible must be 0 or 1");
+	options.urls = NULL;
+	expect_result(NULL, REDLOCK_E_INVAL, redlock_open(&options, &none));
+	assert_string_equal(text, "urls is NULL, and url_count is 2");
 	own_lock *lock = fixture_held(client, "n", 1000, 0);
 	expect_result(NULL, REDLOCK_E_INVAL, redlock_extend(lock, 1));
 	assert_true(redlock_last_error(lock, why, sizeof why) > 0);

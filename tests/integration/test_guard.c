@@ -98,21 +98,55 @@ TEST(a_key_of_somebody_else_with_a_long_life)
 	servers_heal(&servers);
 }
 
+/* A look, which is a plain command, tells that there is no record. */
+TEST(a_plain_set_runs_no_script_for_its_guard)
+{
+	struct raw_reply reply;
+	on_servers(0, 3, server_must(it, "OK", "CONFIG", "RESETSTAT", NULL));
+	own_client *client = open_guarded(3, REDLOCK_GUARD_AUTO);
+	own_lock *lock = fixture_held(client, "job", MAX_TTL_MS, 0);
+	assert_driven(client, fixture_votes_of_kind(lock, 3, REDLOCK_KIND_YES) == 3);
+	for (unsigned i = 0; i < 3; i++) {
+		const char *asked = server_ask(&servers.server[i], &reply, "INFO", "commandstats", NULL);
+		assert_non_null(strstr(asked, "cmdstat_hmget:calls=1,"));
+		assert_null(strstr(asked, "cmdstat_eval"));
+	}
+}
+
+/* A look shows a record: to a request that has left by then and is void, and to one that only guarded nodes
+ * may have, which waits for the record. */
+TEST(a_look_that_shows_a_record_is_followed_by_all_of_it)
+{
+	for (unsigned fenced = 0; fenced < 2; fenced++) {
+		struct redlock_lock_options options;
+		redlock_lock_options_init(&options);
+		options.ttl_ms = MAX_TTL_MS;
+		options.fence = fenced == 1;
+		record_write(&servers, 3, MAX_TTL_MS, "1000");
+		own_client *client = open_guarded(3, REDLOCK_GUARD_AUTO);
+		own_lock *lock = fixture_lock_with(client, "job", &options);
+		expect_ok(lock, redlock_acquire(lock));
+		assert_driven(client, fixture_votes_of_kind(lock, 3, REDLOCK_KIND_YES) == 3);
+		expect_ok(lock, redlock_release(lock));
+		expect_settled(client, 3, "job");
+		servers_heal(&servers);
+	}
+}
+
 /* ---- a plain set becomes a guarded one ---- */
 
 /* The request that looks is answered plainly by all, and all are asked again in time, by a new connection
  * where theirs has aged. No key of the plain request stays. */
 TEST(the_request_that_notices_the_guard_succeeds)
 {
-	enum { ACQUIRE, EXTEND, UPGRADE, COUNT, LONGEST_MS = 40000, SHORT_MS = 10000 };
+	enum { ACQUIRE, EXTEND, UPGRADE, UPGRADE_FENCED, COUNT, LONGEST_MS = 40000, SHORT_MS = 10000 };
 	for (unsigned i = 0; i < 4 * COUNT; i++) {
 		unsigned operation = i % COUNT, is_aged = i / COUNT % 2, is_long = i / COUNT / 2;
-		if (operation == UPGRADE && !is_long)
-			continue; /* an upgrade asks for no less than the shared lock has left */
 		own_client *client = open_guarded(3, REDLOCK_GUARD_AUTO);
 		struct redlock_lock_options options;
 		redlock_lock_options_init(&options);
-		options.mode = operation == UPGRADE ? REDLOCK_SHARED : REDLOCK_EXCLUSIVE;
+		options.mode = operation >= UPGRADE ? REDLOCK_SHARED : REDLOCK_EXCLUSIVE;
+		options.fence = operation == UPGRADE_FENCED;
 		own_lock *lock = fixture_lock_with(client, "job", &options);
 		expect_ok(lock, redlock_acquire(lock));
 		assert_driven(client, fixture_votes_of_kind(lock, 3, REDLOCK_KIND_YES) == 3);
@@ -133,6 +167,41 @@ TEST(the_request_that_notices_the_guard_succeeds)
 		expect_ok(lock, redlock_release(lock));
 		expect_settled(client, 3, "job");
 		expect_pair(other);
+		servers_heal(&servers);
+	}
+}
+
+/* The question for the record follows requests whose answers are still to come, of a set that stays plain or
+ * is guarded by then. */
+TEST(requests_under_way_are_answered_when_the_set_is_looked_at_again)
+{
+	for (unsigned i = 0; i < 4; i++) {
+		bool is_guarded = i & 1, is_aged = i & 2;
+		own_client *client = open_guarded(3, REDLOCK_GUARD_AUTO);
+		own_lock *first = fixture_held(client, "first", 30000, 0),
+		         *second = fixture_held(client, "second", 30000, 0);
+		expect_ok(first, redlock_query(first));
+		if (is_guarded)
+			record_write(&servers, 3, 40000, "1000");
+		for (unsigned node = 0; is_aged && node < 3; node++)
+			client->nodes.list[node].link.begun_ns = 0;
+		own_lock *third =
+		    fixture_lock(client, "third", 30000, 10000); /* an attempt begins anew by the record */
+		expect_ok(first, redlock_start_extend(first, 0));
+		expect_ok(third, redlock_start_acquire(third));
+		expect_ok(first, redlock_process(client));
+		client->nodes.look_ns = 0;
+		expect_ok(second, redlock_start_extend(second, 0));
+		struct redlock_event event = {.size = sizeof event};
+		for (unsigned ends = 0; ends < 3; ends++) {
+			assert_driven(client, redlock_next(client, &event) == 1);
+			assert_int_equal(event.kind, REDLOCK_EVENT_DONE);
+			expect_ok(event.lock, event.result);
+		}
+		expect_ok(first, redlock_release(first));
+		expect_ok(second, redlock_release(second));
+		expect_ok(third, redlock_release(third));
+		expect_settled(client, 3, "third");
 		servers_heal(&servers);
 	}
 }
@@ -206,7 +275,7 @@ TEST(a_record_is_seen_late)
 	on_servers(0, 1, server_must(it, "OK", "FLUSHALL", NULL));
 	own_client *client = open_guarded(3, REDLOCK_GUARD_AUTO);
 	own_lock *lock = fixture_held(client, "job", MAX_TTL_MS, 0);
-	assert_soon(!server_has(&servers.server[0], "job"));
+	assert_driven(client, !server_has(&servers.server[0], "job"));
 	expect_ok(lock, redlock_release(lock));
 }
 

@@ -70,7 +70,7 @@ static const struct guarded {
 	const char *words;
 } guarded[] = {
     {RL_SCRIPT_ACQUIRE, false, "2 job redlock:set t 30000 PASS -"},
-    {RL_SCRIPT_CLAIM_FENCED, false, "3 job redlock:set {job}:redlock:fence t 30000 PASS -"},
+    {RL_SCRIPT_ACQUIRE, false, "3 job redlock:set {job}:redlock:fence t 30000 PASS -"},
     {RL_SCRIPT_GUARDED_CLAIM_ALL, false, "3 job also redlock:set t 30000 PASS - -"},
     {RL_SCRIPT_GUARDED_CLAIM_ALL, false, "5 " TWO},
     {RL_SCRIPT_GUARDED_ENTER, false,
@@ -121,7 +121,7 @@ static uint64_t drawn(void)
 {
 	const char *words = "3 job redlock:set {job}:redlock:fence t 30000 PASS -";
 	uint64_t number = 0;
-	assert_int_equal(sscanf(run(RL_SCRIPT_CLAIM_FENCED, words, "present"), "1 %" SCNu64, &number), 1);
+	assert_int_equal(sscanf(run(RL_SCRIPT_ACQUIRE, words, "present"), "1 %" SCNu64, &number), 1);
 	server_must(&servers.server[0], "1", "DEL", "job", NULL);
 	return number;
 }
@@ -151,8 +151,7 @@ TEST(no_number_below_what_was_told)
 	set_field("gmax", "9007199254740991");
 	server_must(&servers.server[0], "OK", "SET", fence, "5", NULL);
 	assert_int_equal(
-	    atoi(run(RL_SCRIPT_CLAIM_FENCED, "3 job redlock:set {job}:redlock:fence t 30000 PASS -", "present")),
-	    -2);
+	    atoi(run(RL_SCRIPT_ACQUIRE, "3 job redlock:set {job}:redlock:fence t 30000 PASS -", "present")), -2);
 	assert_false(server_has(&servers.server[0], "job"));
 	assert_int_equal(atoi(run(RL_SCRIPT_GUARDED_CLAIM_ALL, "5 " TWO, "present")), -2);
 	assert_false(server_has(&servers.server[0], "job") || server_has(&servers.server[0], "also"));
@@ -175,7 +174,7 @@ static void expect_no_number(const char *name, const char *value)
 	else
 		server_must(s, "1", "HDEL", "redlock:set", name, NULL);
 	const char *words = "3 job redlock:set {job}:redlock:fence t 30000 PASS -";
-	assert_int_equal(atoi(run(RL_SCRIPT_CLAIM_FENCED, words, "present")), -2);
+	assert_int_equal(atoi(run(RL_SCRIPT_ACQUIRE, words, "present")), -2);
 	assert_int_equal(atoi(run(RL_SCRIPT_GUARDED_CLAIM_ALL, "5 " TWO, "present")), -2);
 	assert_false(server_has(s, "job") || server_has(s, "also"));
 }
@@ -211,12 +210,12 @@ TEST(a_floor_of_before_is_not_admitted)
 		set_field("quntil", "1");
 		set_field("qid", "q");
 		server_must(s, "OK", "ACL", "SETUSER", "default", may_delete ? "+hdel" : "-hdel", NULL);
-		int verdict = atoi(run(RL_SCRIPT_ADMIT, "1 redlock:set q s 1 c 9000 - m 2 n", "-"));
+		int verdict = atoi(run(RL_SCRIPT_ADMIT, "1 redlock:set q s 1 c 9000 - m 2 n c", "-"));
 		server_must(s, "OK", "ACL", "SETUSER", "default", "+hdel", NULL);
 		assert_int_equal(verdict, 1);
 		snprintf(id + 40, sizeof id - 40, ":c");
 		const char *words = "3 job redlock:set {job}:redlock:fence t 30000 PASS -";
-		assert_int_equal(atoi(run(RL_SCRIPT_CLAIM_FENCED, words, id)), -2);
+		assert_int_equal(atoi(run(RL_SCRIPT_ACQUIRE, words, id)), -2);
 	}
 }
 
@@ -278,7 +277,7 @@ static const struct guarded shared_rows[] = {
     {RL_SCRIPT_GUARDED_SHARE, true, "4 job " QUEUE " redlock:set another 30000 - 5000 PASS"},
     {RL_SCRIPT_GUARDED_SHARE_EXTEND, true, "4 job " QUEUE " redlock:set t 30000 5000 1 PASS"},
     {RL_SCRIPT_GUARDED_UPGRADE, true, "2 job redlock:set t 30000 PASS"},
-    {RL_SCRIPT_UPGRADE_FENCED, true, "3 job {job}:redlock:fence redlock:set t 30000 PASS"},
+    {RL_SCRIPT_GUARDED_UPGRADE, true, "3 job {job}:redlock:fence redlock:set t 30000 PASS"},
 };
 
 static void share_job(void)
@@ -313,7 +312,7 @@ TEST(an_upgrade_draws_a_number)
 	share_job();
 	for (unsigned number = 1001; number < 1003; number++) {
 		unsigned told = 0;
-		assert_int_equal(sscanf(run(RL_SCRIPT_UPGRADE_FENCED, words, "present"), "1 %u", &told), 1);
+		assert_int_equal(sscanf(run(RL_SCRIPT_GUARDED_UPGRADE, words, "present"), "1 %u", &told), 1);
 		assert_int_equal(told, number);
 		assert_true(server_has_value(&servers.server[0], "job", "t"));
 	}
@@ -321,14 +320,14 @@ TEST(an_upgrade_draws_a_number)
 	assert_int_equal(drawn(), 1003);
 	share_job();
 	server_ask(&servers.server[0], &reply, "ZADD", "job", "9999999999999", "other", NULL);
-	assert_int_equal(atoi(run(RL_SCRIPT_UPGRADE_FENCED, words, "present")), 0);
+	assert_int_equal(atoi(run(RL_SCRIPT_GUARDED_UPGRADE, words, "present")), 0);
 	server_ask(&servers.server[0], &reply, "ZREM", "job", "t", NULL);
-	assert_int_equal(atoi(run(RL_SCRIPT_UPGRADE_FENCED, words, "present")), -1);
+	assert_int_equal(atoi(run(RL_SCRIPT_GUARDED_UPGRADE, words, "present")), -1);
 	server_must(&servers.server[0], "1", "DEL", "job", NULL);
 	assert_int_equal(drawn(), 1004);
 	share_job();
 	server_ask(&servers.server[0], &reply, "HDEL", record, "floor", NULL);
-	assert_int_equal(atoi(run(RL_SCRIPT_UPGRADE_FENCED, words, "present")), -3);
+	assert_int_equal(atoi(run(RL_SCRIPT_GUARDED_UPGRADE, words, "present")), -3);
 	assert_false(server_has_value(&servers.server[0], "job", "t"));
 }
 
@@ -389,7 +388,7 @@ TEST(no_number_no_names)
 		const char *words;
 		int verdict;
 	} calls[] = {
-	    {RL_SCRIPT_CLAIM_FENCED, "3 job redlock:set {job}:redlock:fence t 30000 PASS -", -2},
+	    {RL_SCRIPT_ACQUIRE, "3 job redlock:set {job}:redlock:fence t 30000 PASS -", -2},
 	    {RL_SCRIPT_GUARDED_CLAIM_ALL, "5 " TWO, -2},
 	    {RL_SCRIPT_GUARDED_ENTER_ALL, "8 " TWO_IN_LINE "1", 2},
 	};
@@ -429,7 +428,7 @@ TEST(only_the_right_id_admits)
 		set_field("qid", "this");
 		set_field("quntil", "1");
 		set_field(cases[i].field, cases[i].value);
-		int verdict = atoi(run(RL_SCRIPT_ADMIT, "1 redlock:set this s 1 c 30000 1000 members 2 node", ""));
+		int verdict = atoi(run(RL_SCRIPT_ADMIT, "1 redlock:set this s 1 c 30000 1000 members 2 node c", ""));
 		bool admitted =
 		    strcmp(server_ask(&servers.server[0], &reply, "HGET", record, "pass", NULL), "(nil)") != 0;
 		if (verdict != cases[i].admits || admitted != cases[i].admits)

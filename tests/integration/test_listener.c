@@ -17,8 +17,8 @@ enum { NODES = 3, AT = 1 }; /* somebody waits at the second one */
 static unsigned woken, last_slot;
 
 /* The linker leads the library's calls here (--wrap). */
-void __wrap_rl_operate_hear(redlock_client *c, const struct rl_heard *heard, unsigned node);
-void __wrap_rl_operate_hear(redlock_client *c, const struct rl_heard *heard, unsigned node)
+void __wrap_rl_hear_message(redlock_client *c, const struct rl_heard *heard, unsigned node);
+void __wrap_rl_hear_message(redlock_client *c, const struct rl_heard *heard, unsigned node)
 {
 	(void)c;
 	assert_int_equal(node, AT);
@@ -30,7 +30,7 @@ void __wrap_rl_operate_hear(redlock_client *c, const struct rl_heard *heard, uns
 static bool hears(redlock_client *client)
 {
 	rl_loop_enter_now(&client->loop);
-	rl_nodes_listen(&client->nodes, AT, CHANNEL, client->loop.now_ns);
+	rl_nodes_listen(&client->nodes, AT, rl_slice_of("name"), CHANNEL, client->loop.now_ns);
 	bool heard = rl_node_hears(&client->nodes.list[AT]);
 	rl_turn_settle(client);
 	rl_loop_leave(&client->loop);

@@ -104,6 +104,48 @@ TEST(many_locks_in_one_loop)
 	free_locks();
 }
 
+static bool is_readable(int fd, int wait_ms)
+{
+	return poll(&(struct pollfd){.fd = fd, .events = POLLIN}, 1, wait_ms) == 1;
+}
+
+TEST(a_turn_returns_its_events)
+{
+	enum { MOST = 3 };
+	struct redlock_event events[MOST] = {{.size = sizeof *events}};
+	int notice = redlock_notice_fd(client);
+	make_locks();
+	for (int i = 0; i < LOCKS; i++)
+		expect_ok(locks[i], redlock_start(locks[i], REDLOCK_OP_ACQUIRE, 0));
+	for (int done = 0, got; done < LOCKS; done += got) {
+		got = redlock_turn(client, MOST, events);
+		assert_true(got >= 0 && got <= MOST);
+		assert_true(got == MOST || !is_readable(notice, 0));
+		for (int i = 0; i < got; i++) {
+			assert_int_equal(events[i].size, sizeof *events);
+			assert_int_equal(events[i].operation, REDLOCK_OP_ACQUIRE);
+			expect_ok(events[i].lock, events[i].result);
+		}
+		if (got == 0)
+			assert_true(is_readable(redlock_fd(client), WAIT_SOON_MS));
+	}
+	own_lock *one = fixture_lock(client, "loop-0", WAIT_LONG_TTL_MS, 0);
+	own_lock *two = fixture_lock(client, "loop-1", WAIT_LONG_TTL_MS, 0);
+	expect_ok(one, redlock_start(one, REDLOCK_OP_ACQUIRE, REDLOCK_FOREVER));
+	expect_ok(two, redlock_start(two, REDLOCK_OP_ACQUIRE, REDLOCK_FOREVER));
+	assert_int_equal(redlock_turn(client, 1, events), 0);
+	expect_ok(one, redlock_cancel(one));
+	expect_ok(two, redlock_cancel(two));
+	for (int left = 2; left > 0; left--) { /* events of other calls, and those that are left, are noticed */
+		assert_true(is_readable(notice, 0));
+		assert_int_equal(redlock_turn(client, 1, events), 1);
+		expect_result(NULL, REDLOCK_E_CANCELLED, events[0].result);
+	}
+	assert_false(is_readable(notice, 0));
+	assert_int_equal(redlock_turn(client, 1, events), 0);
+	free_locks();
+}
+
 TEST(busy_in_a_loop)
 {
 	make_locks();

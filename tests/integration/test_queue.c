@@ -548,7 +548,7 @@ TEST(each_call_has_a_place_of_its_own)
 		struct redlock_event event = {.size = sizeof event};
 		expect_ok(lock, redlock_start_acquire(lock));
 		assert_driven(client, server_has(s, queue));
-		(void)rl_places_name(&client->places, lock, lock->core.call, places[i]);
+		(void)rl_places_name(&client->places, lock, lock->core.queue.call, places[i]);
 		assert_non_null(strstr(server_ask(s, &reply, "GET", queue, NULL), places[i]));
 		expect_ok(lock, redlock_cancel(lock));
 		assert_driven(client, !server_has(s, queue));
@@ -584,9 +584,9 @@ TEST(a_release_that_knows_the_heir_reads_later)
 	struct redlock_event event = {.size = sizeof event};
 	assert_driven(client, redlock_next(client, &event) == 1);
 	struct fixture_token token = fixture_token(lock);
-	(void)rl_places_name(&client->places, lock, lock->core.call, place);
+	(void)rl_places_name(&client->places, lock, lock->core.queue.call, place);
 	snprintf(message, sizeof message, "%s;%llu;%s;1;" C " 1 300000 t9;%s", strchr(place, '.') + 1,
-	         (unsigned long long)lock->core.offered_ns, token.text, name);
+	         (unsigned long long)lock->core.queue.offered_ns, token.text, name);
 	server_must(s, "1", "PUBLISH", client->places.channel, message, NULL);
 	server_must(s, "OK", "CONFIG", "RESETSTAT", NULL);
 	assert_int_equal(poll(&(struct pollfd){.fd = redlock_fd(client), .events = POLLIN}, 1, WAIT_SOON_MS), 1);

@@ -159,15 +159,15 @@ TEST(the_first_gate_is_down)
 	}
 	assert_driven(one, rl_nodes_are_identified(&one->nodes)); /* and the order is known */
 	assert_driven(two, rl_nodes_are_identified(&two->nodes));
-	unsigned first = one->nodes.order[holder->core.turn];
+	unsigned first = one->nodes.order[holder->core.queue.turn];
 	server_kill(&servers.server[first]);
 	assert_driven(one, !rl_node_is_open(&one->nodes.list[first]));
 	expect_ok(NULL, redlock_start_acquire(lock));
 	assert_driven(two, state(lock) == 0 && stands(lock, 1, 1));
 	assert_int_not_equal(seen(lock).node, first);
-	assert_false(holder->core.contended);
+	assert_false(holder->core.queue.contended);
 	expect_ok(holder, redlock_release(holder));
-	assert_driven(one, holder->core.contended);
+	assert_driven(one, holder->core.queue.contended);
 	expect_event(two, lock, 0);
 	server_restart(&servers.server[first]);
 }
@@ -251,7 +251,7 @@ TEST(the_content_of_an_answer)
 	own_lock *lock = new_waiter(client);
 	rl_places_line_up(&client->places, lock, true, client->loop.now_ns);
 	lock->core.round.seq = 7;
-	lock->core.gate = 2;
+	lock->core.queue.gate = 2;
 	assert_int_equal(seen(lock).node, -1);
 	for (unsigned i = 0; i < sizeof rows / sizeof rows[0]; i++) {
 		tell(lock, &rows[i].answer, 7, 1000 + i);
@@ -263,12 +263,12 @@ TEST(the_content_of_an_answer)
 		assert_memory_equal(w.holder, rows[i].answer.holder, w.holder_len);
 		assert_true(w.since_ns == rows[i].since_ns && w.until_ns == rows[i].until_ns);
 	}
-	lock->core.placed = true;
-	lock->core.place = 3;
+	lock->core.queue.placed = true;
+	lock->core.queue.place = 3;
 	assert_int_equal(seen(lock).place, 3);
-	lock->core.gate = 1;
+	lock->core.queue.gate = 1;
 	assert_int_equal(seen(lock).place, 0); /* that is at another node */
-	lock->core.gate = 2;
+	lock->core.queue.gate = 2;
 	if (failmalloc_works()) {
 		failmalloc_arm(1, false);
 		tell(lock, &rows[0].answer, 7, 2000);
@@ -276,7 +276,7 @@ TEST(the_content_of_an_answer)
 		assert_int_equal(seen(lock).node, -1);
 	}
 	tell(lock, &rows[0].answer, 7, 3000); /* stays after the line, for redlock_last_error() */
-	lock->core.placed = false;
+	lock->core.queue.placed = false;
 	rl_places_line_up(&client->places, lock, false, client->loop.now_ns);
 	assert_true(lock->seen != NULL && state(lock) == REDLOCK_E_STATE);
 	tell(lock, &rows[0].answer, 7, 4000);
@@ -289,7 +289,7 @@ TEST(a_struct_that_ends_sooner)
 	own_client *client = open_client(NULL);
 	own_lock *lock = new_waiter(client);
 	rl_places_line_up(&client->places, lock, true, client->loop.now_ns);
-	lock->core.gate = 2;
+	lock->core.queue.gate = 2;
 	tell(lock, &(struct answer){"a", 1, 9}, 0, 1000);
 	struct redlock_wait w = {.size = offsetof(struct redlock_wait, until_ns), .until_ns = 5, .holder_len = 6};
 	expect_ok(NULL, redlock_lock_waiting(lock, &w));

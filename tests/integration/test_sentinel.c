@@ -14,6 +14,8 @@
 
 #include "child.h"
 #include "fixture.h"
+#include "proxy.h"
+#include "record.h"
 
 enum { SERVERS = 3, SENTINELS = 3, DOWN_AFTER_MS = 300 };
 
@@ -221,7 +223,7 @@ TEST(no_such_master)
 	own_client *client = fixture_open(urls, 1, 500);
 	own_lock *lock = fixture_lock(client, "jobs:3", WAIT_LONG_TTL_MS, 0);
 	expect_result(lock, REDLOCK_E_NOQUORUM, redlock_acquire(lock));
-	assert_vote(lock, 0, REDLOCK_VOTE_NAME);
+	assert_vote(lock, 0, REDLOCK_VOTE_MASTER);
 	assert_string_equal(fixture_status(client, 0).last_error, "no Sentinel knows a master other");
 }
 
@@ -262,6 +264,47 @@ TEST(sentinels_with_a_password)
 	assert_non_null(strstr(fixture_status(refused, 0).last_error, "no Sentinel names the master: WRONGPASS"));
 }
 
+/* Until it may be asked no more by the connection that there was: a quarter of the longest TTL. */
+static bool is_granted_for(redlock_lock *lock, uint64_t ms)
+{
+	for (uint64_t began = wait_now_ns(); wait_elapsed_ms(began) < ms; wait_ms(20))
+		if (redlock_acquire(lock) != 0 || redlock_release(lock) != 0)
+			return false;
+	return true;
+}
+
+/* In a guarded set the address must be confirmed, again and again, by most of the Sentinels: any of them,
+ * also when the first of the list is gone. */
+TEST(a_guarded_master_votes_while_most_sentinels_name_it)
+{
+	enum { MAX_TTL_MS = 4000, MORE_THAN_AGE_MS = 1200 };
+	char some[256], member[256];
+	const char *urls[] = {some};
+	own_proxy first, second;
+	settled_master();
+	proxy_start(&first, sentinels[0].socket);
+	proxy_start(&second, sentinels[1].socket);
+	snprintf(member, sizeof member, "sentinel:127.0.0.1:%d,127.0.0.1:%d,127.0.0.1:%d/jobs/0", first.port,
+	         second.port, sentinels[2].port);
+	snprintf(some, sizeof some, "redis+sentinel://127.0.0.1:%d,127.0.0.1:%d,127.0.0.1:%d/jobs", first.port,
+	         second.port, sentinels[2].port);
+	record_write_alone(master(), member, MAX_TTL_MS);
+	own_client *client = fixture_open(urls, 1, 1000);
+	own_lock *lock = fixture_lock(client, "jobs:6", MAX_TTL_MS, 0);
+	expect_pair(lock);
+	proxy_set(&first, &first.faults->refuse, 1);
+	proxy_close(&first, PROXY_CUT);
+	assert_true(is_granted_for(lock, MORE_THAN_AGE_MS));
+	proxy_set(&second, &second.faults->refuse, 1);
+	proxy_close(&second, PROXY_CUT);
+	assert_false(is_granted_for(lock, MORE_THAN_AGE_MS));
+	expect_result(lock, REDLOCK_E_NOQUORUM, redlock_acquire(lock));
+	assert_vote(lock, 0, REDLOCK_VOTE_MASTER);
+	proxy_set(&second, &second.faults->refuse, 0);
+	assert_soon(redlock_acquire(lock) == 0);
+	expect_ok(lock, redlock_release(lock));
+}
+
 TEST(failover)
 {
 	fail_over(HANG);
@@ -269,4 +312,11 @@ TEST(failover)
 		fail_over(i % 3);
 }
 
-TESTS(.start = start, .stop = stop)
+/* The set is plain again. */
+static void forget_record(void)
+{
+	struct raw_reply reply;
+	on_servers(0, SERVERS, server_ask(it, &reply, "DEL", "redlock:set", NULL));
+}
+
+TESTS(.start = start, .stop = stop, .after = forget_record)

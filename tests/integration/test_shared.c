@@ -169,6 +169,57 @@ TEST(a_partial_upgrade_is_undone)
 	assert_driven(client, servers_with_key(&servers, NODES, "job") == QUORUM);
 }
 
+/* Nodes that no longer have its token, whether or not another client has taken the key, end the lock. */
+TEST(an_upgrade_of_a_lock_that_the_servers_lost)
+{
+	own_client *client = open_client();
+	own_lock *a = reader(client, 0);
+	for (unsigned deleted = QUORUM - 1; deleted <= NODES; deleted++)
+		for (int taken = 0; taken < 2; taken++) {
+			struct raw_reply reply;
+			expect_ok(a, redlock_acquire(a));
+			assert_driven(client, nodes_with("1") == NODES);
+			on_servers(0, deleted, server_must(it, "1", "DEL", "job", NULL));
+			if (taken)
+				on_servers(0, deleted, server_must(it, "OK", "SET", "job", "other", "PX", "60000", NULL));
+			bool lost = deleted >= QUORUM;
+			expect_result(a, lost ? REDLOCK_E_LOST : REDLOCK_OK, redlock_upgrade(a));
+			assert_int_equal(redlock_remaining_ms(a) == 0, lost);
+			expect_result(a, lost ? REDLOCK_E_GONE : REDLOCK_OK, redlock_release(a));
+			on_servers(0, NODES, server_ask(it, &reply, "DEL", "job", NULL));
+			expect_settled(client, 0, "job");
+		}
+}
+
+/* As long as the others share it, too few nodes have lost it. */
+TEST(an_upgrade_among_readers_of_whom_a_node_has_lost_one)
+{
+	own_client *client = open_client();
+	own_lock *a = reader(client, 0), *b = reader(client, 0);
+	expect_ok(a, redlock_acquire(a));
+	expect_ok(b, redlock_acquire(b));
+	assert_driven(client, nodes_with("2") == NODES);
+	on_servers(0, QUORUM - 1, server_must(it, "1", "ZREM", "job", fixture_token(a).text, NULL));
+	expect_result(a, REDLOCK_E_BUSY, redlock_upgrade(a));
+	expect_ok(a, redlock_extend(a, 0));
+	expect_ok(b, redlock_release(b));
+	expect_ok(a, redlock_upgrade(a));
+}
+
+/* An exclusive lock that others have taken is lost, and not busy. */
+TEST(a_second_upgrade_of_a_lock_that_the_servers_lost)
+{
+	own_client *client = open_client();
+	own_lock *a = reader(client, 0);
+	expect_ok(a, redlock_acquire(a));
+	assert_driven(client, nodes_with("1") == NODES);
+	expect_ok(a, redlock_upgrade(a));
+	expect_on_all(client);
+	on_servers(0, QUORUM, server_must(it, "1", "DEL", "job", NULL));
+	expect_result(a, REDLOCK_E_LOST, redlock_upgrade(a));
+	assert_int_equal(redlock_remaining_ms(a), 0);
+}
+
 static void let_write(const char *replicas)
 {
 	on_servers(0, NODES, server_must(it, "OK", "CONFIG", "SET", "min-replicas-to-write", replicas, NULL));

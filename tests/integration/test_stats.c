@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The counters of redlock_stats() and redlock_node_stats(), exactly, over scenes on real servers. */
+#include <stddef.h>
 #include <string.h>
 
 #include "client.h"
@@ -186,7 +187,7 @@ static void run_relay(struct relay *r)
 	expect_ok(r->locks[0], redlock_acquire(r->locks[0]));
 	for (unsigned i = 1; i < CLIENTS; i++) {
 		expect_ok(r->locks[i], redlock_start_acquire(r->locks[i]));
-		assert_soon(drive(r) && r->locks[i]->core.placed);
+		assert_soon(drive(r) && r->locks[i]->core.queue.placed);
 	}
 	for (unsigned i = 0; i < CLIENTS; i++) {
 		expect_ok(r->locks[r->holder], redlock_start_release(r->locks[r->holder]));
@@ -239,6 +240,75 @@ TEST(passes)
 	expect_consistent(&s);
 	assert_true(s.held == 1 && s.waiting == 0 && s.passed == 1 && s.acquires[0] == 2);
 	assert_true(s.hold.count == 1 && s.releases[0] == 1 && s.validity.count == 1 && s.handed_over == 0);
+}
+
+/* ---- never less ---- */
+
+/* All counters as one row of numbers: the structs have nothing else between `size` and what falls, too. */
+enum {
+	CLIENT_COUNTERS =
+	    (offsetof(struct redlock_stats, waiting) - offsetof(struct redlock_stats, acquires)) / 8,
+	NODE_COUNTERS = (sizeof(struct redlock_node_stats) - offsetof(struct redlock_node_stats, votes)) / 8
+};
+
+struct seen {
+	uint64_t client[CLIENT_COUNTERS], node[NODES][NODE_COUNTERS];
+};
+
+static void expect_none_fell(redlock_client *client, struct seen *before)
+{
+	struct seen now;
+	struct redlock_stats stats = stats_of(client);
+	memcpy(now.client, stats.acquires, sizeof now.client);
+	for (unsigned i = 0; i < NODES; i++) {
+		struct redlock_node_stats node = node_stats_of(client, i);
+		memcpy(now.node[i], node.votes, sizeof now.node[i]);
+	}
+	for (unsigned k = 0; k < CLIENT_COUNTERS; k++)
+		assert_true(now.client[k] >= before->client[k]);
+	for (unsigned i = 0; i < NODES; i++)
+		for (unsigned k = 0; k < NODE_COUNTERS; k++)
+			assert_true(now.node[i][k] >= before->node[i][k]);
+	*before = now;
+}
+
+/* A server that is replaced by an empty one at its address, while a lock is held and another handle waits. */
+static void replace_server(redlock_client *client, unsigned node, redlock_lock *held, struct seen *seen)
+{
+	uint64_t connects = node_stats_of(client, node).connects;
+	server_kill(&servers.server[node]);
+	assert_driven(client, node_stats_of(client, node).failed_connects > 0);
+	expect_none_fell(client, seen);
+	expect_ok(held, redlock_extend(held, 0));
+	server_restart(&servers.server[node]);
+	assert_driven(client, node_stats_of(client, node).connects > connects);
+	expect_none_fell(client, seen);
+}
+
+TEST(counters_never_fall)
+{
+	own_client *client = fixture_open(servers.urls, NODES, FIXTURE_NODE_TIMEOUT_MS);
+	static struct seen seen;
+	for (unsigned round = 0; round < 2 * NODES; round++) {
+		redlock_lock *held = fixture_held(client, "job", TTL_MS, 0);
+		redlock_lock *waits = fixture_lock(client, "job", TTL_MS, WAIT_SOON_MS);
+		expect_ok(waits, redlock_start_acquire(waits));
+		expect_none_fell(client, &seen);
+		replace_server(client, round % NODES, held, &seen);
+		redlock_lock_free(waits);
+		expect_none_fell(client, &seen);
+		if (round < NODES)
+			expect_ok(held, redlock_release(held));
+		redlock_lock_free(held);
+		assert_int_equal(redlock_drain(client, WAIT_SOON_MS), 0);
+		expect_none_fell(client, &seen);
+	}
+	struct redlock_stats s = stats_of(client);
+	expect_consistent(&s);
+	assert_true(s.acquires[0] == 2 * NODES && s.acquires[-REDLOCK_E_CANCELLED] == 2 * NODES);
+	assert_true(s.hold.count == 2 * NODES && s.held == 0 && s.waiting == 0);
+	for (unsigned i = 0; i < NODES; i++)
+		assert_true(node_stats_of(client, i).lost_connections >= 2 && node_stats_of(client, i).connects >= 3);
 }
 
 SERVER_TESTS(NODES)

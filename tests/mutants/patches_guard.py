@@ -16,7 +16,7 @@ DRAW_ALL = "ops/lib/numbers.lua"
 SET = "src/net/set.c"
 PERMIT = "src/net/permit.c"
 RECORD = "src/net/record.c"
-GUARD = "src/guard.c"
+GUARD = "src/admit.c"
 FENCE = "src/core/fence.c"
 QUARANTINE = "src/core/quarantine.c"
 OFFSET = "src/core/offset.c"
@@ -29,8 +29,9 @@ GUARD_ROWS = [
 	("a TTL longer than the set's is claimed", 46, PERMIT,
 		"return r->ttl_ms > a->set->ttl_ms ? REDLOCK_VOTE_LONG_TTL : REDLOCK_VOTE_PENDING;",
 		"return REDLOCK_VOTE_PENDING;"),
-	("the claim's script does not compare the pass", 46, "ops/acquire.lua", "if not admitted then", "if false then"),
-	("the fenced claim's script does not compare the pass", 46, "ops/claim_fenced.lua", "if ARGV.pass ~= set[1] and", "if false and"),
+	("the claim's script does not compare the pass", 46, "ops/acquire.lua", "if not set then", "if false then"),
+	("the fenced claim's script does not compare the pass", 46, "ops/acquire.lua",
+		"guard.read(KEYS.record, ARGV.pass)", "guard.read(KEYS.record, redis.call(\"hget\", KEYS.record, \"pass\"))"),
 	("the extend's script does not compare the pass", 46, "ops/extend.lua", "if not admitted then", "if false then"),
 	("the script that raises does not compare the pass", 46, "ops/raise.lua",
 		"if ARGV.pass ~= set[1] and ARGV.pass ~= set[2] then", "if false then"),
@@ -44,7 +45,9 @@ GUARD_ROWS = [
 	("a quarantine is over at once", 47, "ops/meet.lua",
 		"local whole = ttl + math.max(math.ceil(ttl / 4), 1000) + math.ceil(ttl / 100) + 2", "local whole = 1"),
 	("a connection is as good as new for ever", 46, RECORD,
-		"return a->set->ttl_ms > 0 && now_ns >= rl_time_add(since_ns, age_ns);", "return false;"),
+		"return ttl_ms > 0 && now_ns >= rl_time_add(since_ns, age_ns);", "return false;"),
+	("one Sentinel confirms the address of a guarded master", 46, "src/net/sentinels.c",
+		"if (count > s->count / 2)", "if (count > 0)"),
 	("ADMIT does not compare the id of the quarantine", 47, "ops/admit.lua",
 		"local over = r[3] == ARGV.record_id and r[1] == id and", "local over = r[1] == id and"),
 	("counters are read from too few", 47, GUARD,
@@ -69,9 +72,9 @@ GUARD_ROWS = [
 	("several: names that have no number are kept at the turn", 31, "ops/enter_all.lua",
 		'for i = first, last do redis.pcall("del", KEYS[i]) end', ""),
 	("upgrade: the number is not confirmed", 48, "src/core/share.c",
-		"if (ask->request == RL_OP_UPGRADE_FENCED && !rl", "if (ask->request == RL_OP_NONE && !rl"),
-	("upgrade: an earlier number is kept", 48, "src/core/share.c", "if (!l->alone)\n\t\trl_acquire_forget_numbers(l);", ""),
-	("upgrade: who shares has the number", 48, "src/core/lock.c", "l->numbers == NULL || rl_policy_of(l)->shares;", "l->numbers == NULL;"),
+		"if (ask->draws && !rl", "if (false && !rl"),
+	("upgrade: an earlier number is kept", 48, "src/core/share.c", "if (l->policy == l->rules->policy)\n\t\trl_acquire_forget_numbers(l);", ""),
+	("upgrade: who shares has the number", 48, "src/core/lock.c", "l->numbers == NULL || l->policy->shares;", "l->numbers == NULL;"),
 	("upgrade: late votes are not raised", 48, FENCE, "if (tally == RL_UNDECIDED && !raising)", "if (tally == RL_UNDECIDED)"),
 	("several: a claim has no number at its turn", 48, "ops/enter_all.lua", "{1, waiting, number,", "{1, waiting, 0,"),
 	("a lost counter begins at the floor", 31, "ops/lib/numbers.lua",

@@ -16,6 +16,7 @@ TAKE = "src/core/enter.c"
 ENTER = "src/core/enter.c"
 LOCK = "src/core/lock.c"
 OPERATE = "src/operate.c"
+HEAR = "src/hear.c"
 COHORT = "src/places.c"
 PASS = "src/core/hold.c"
 ENTER_LUA = "ops/enter.lua"
@@ -29,16 +30,15 @@ HANDING_ROWS = [
 		TAKE, "rl_time_min(l->round.t0_ns, e->offered_ns);", "l->round.t0_ns;"),
 	("the latest number counts", 42, TAKE, "rl_time_min(l->round.t0_ns, e->offered_ns);",
 		"rl_time_max(l->round.t0_ns, e->offered_ns);"),
-	("any token in a message is ours", 42, TAKE, "l->offered_ns != 0 && rl_slice_same(e->vote.token, e->token);",
-		"l->offered_ns != 0 && e->vote.token.size > 0;"),
-	("what is not on offer can be handed over", 42, TAKE, "l->offered_ns != 0 && rl_slice_same(", "rl_slice_same("),
-	("a message of a second name is a vote", 42, OPERATE, "if (heard->handed && c->nodes.list[node].duplicate)",
-		"if (heard->handed && node >= c->nodes.count)"),
+	("any token in a message is ours", 42, TAKE, "l->queue.offered_ns != 0 && rl_slice_same(e->vote.token, e->token);",
+		"l->queue.offered_ns != 0 && e->vote.token.size > 0;"),
+	("what is not on offer can be handed over", 42, TAKE, "l->queue.offered_ns != 0 && rl_slice_same(", "rl_slice_same("),
+	("a message of a second name is a vote", 42, HEAR, "return n->duplicate || rl_submit", "return rl_submit"),
 	("what was offered long ago is not renewed", 42, HAND, "if (!counted && is_old", "if (counted && is_old"),
 	# ---- 43 ----
 	("who hears no quorum offers", 43, HAND, "count(e->hears) < l->rules->quorum", "count(e->hears) < 1"),
-	("an offer that has ended is not revoked", 43, HAND, "if (l->offered_ns == 0)\n\t\treturn;",
-		"l->offered_ns = 0;\n\tif (fx != NULL)\n\t\treturn;"),
+	("an offer that has ended is not revoked", 43, HAND, "if (l->queue.offered_ns == 0)\n\t\treturn;",
+		"l->queue.offered_ns = 0;\n\tif (fx != NULL)\n\t\treturn;"),
 	("a holder uses what it was told long ago", 43, HAND, "rl_time_sub(e->now_ns, e->heir_ns) <= FRESH_NS",
 		"rl_time_sub(e->now_ns, e->heir_ns) <= 60 * FRESH_NS"),
 	("an old offer is told", 43, "ops/lib/offers.lua", YOUNG, "if true then"),
@@ -47,15 +47,15 @@ HANDING_ROWS = [
 	("who does not hear keeps the key", 43, HAND_LUA, 'type(heard) == "number" and heard > 0 then', 'type(heard) == "number" then'),
 	# ---- 44 ----
 	("a revocation wakes", 44, HAND, "\tfx->bars = fx->quiet = true;", "\tfx->bars = true;"),
-	("a token that is on offer is replaced", 44, ACQUIRE, "signs && l->offered_ns == 0;", "signs;"),
-	("what is missing is asked for by a SET", 44, ACQUIRE, "fx->enter = fx->nodes & l->heard;", "fx->enter = 0;"),
+	("a token that is on offer is replaced", 44, ACQUIRE, "signs && l->queue.offered_ns == 0;", "signs;"),
+	("what is missing is asked for by a SET", 44, ACQUIRE, "fx->enter = fx->nodes & l->queue.heard;", "fx->enter = 0;"),
 	("a key is shortened", 44, "ops/lib/keys.lua", 'if left >= 0 and left < tonumber(ttl) then redis', "if left >= 0 then redis"),
 	("what is declined need not be ours", 44, OPERATE, "if (!ours || is_in_use(c, token))", "if ((!ours && c == NULL) || is_in_use(c, token))"),
 	("what is declined may be held", 44, OPERATE, "if (!ours || is_in_use(c, token))", "if (!ours || (is_in_use(c, token) && c == NULL))"),
 	("a refusal of ENTER costs a vote", 44, "ops/enter.lua", "-- without rights: acquire\n", ""),
 	("a claim is made again after its release", 44, "src/net/submit.c",
 		"if (r->place.size > 0 || late ||", "if (r->place.size > 0 || (late && n == NULL) ||"),
-	("what has not answered is asked for again", 42, ENTER, " & ~l->unanswered;", ";"),
+	("what has not answered is asked for again", 42, ENTER, " & ~l->claim.unanswered;", ";"),
 	# ---- 45 ----
 	("a claim is passed on for as long as it is held", 45, PASS, "now < rl_hold_pass_until(from) &&", "from->phase == RL_HELD &&"),
 	("a claim of another TTL is passed on", 45, PASS, "a->ttl_ns == b->ttl_ns && ", ""),

@@ -15,7 +15,7 @@ PART_LUA = "ops/lib/setnx.lua"
 # Up to the first blank line: in the library's tables, and the signature of an operation. Then in the scripts.
 SETNX_ROWS = [
 	("setnx: a release looks for the token as the value", 57, KINDS,
-		"[REDLOCK_OP_RELEASE] = {RL_OP_SETNX_RELEASE, release,", "[REDLOCK_OP_RELEASE] = {RL_OP_RELEASE, release,"),
+		"[REDLOCK_OP_RELEASE] = {RL_OP_SETNX_RELEASE, rl_round_weigh_release,", "[REDLOCK_OP_RELEASE] = {RL_OP_RELEASE, rl_round_weigh_release,"),
 	("setnx: a failed attempt gives back a plain lock", 57, CLAIM_LUA, "undo by setnx_release", "undo by release"),
 	("setnx: a late claim is not feared", 57, CLAIM_LUA, "; harmful when late", ""),
 	("setnx: a failed attempt gives back only where it has proof", 57, KINDS,
@@ -23,15 +23,15 @@ SETNX_ROWS = [
 	("setnx: a failed attempt with an own value gives back everywhere", 57, KINDS,
 		".renews_early = true,\n            .give_back = where_proven,", ".renews_early = true,\n            .give_back = from_all,"),
 	("setnx: an extend looks for the token as the value", 58, KINDS,
-		"[REDLOCK_OP_EXTEND] = {RL_OP_SETNX_EXTEND, extend,", "[REDLOCK_OP_EXTEND] = {RL_OP_EXTEND, extend,"),
+		"[REDLOCK_OP_EXTEND] = {RL_OP_SETNX_EXTEND, rl_round_weigh_extend,", "[REDLOCK_OP_EXTEND] = {RL_OP_EXTEND, rl_round_weigh_extend,"),
 	("setnx: an extend claims anew", 58, KINDS,
-		"[REDLOCK_OP_EXTEND] = {RL_OP_SETNX_EXTEND, extend,", "[REDLOCK_OP_EXTEND] = {RL_OP_SETNX, extend,"),
+		"[REDLOCK_OP_EXTEND] = {RL_OP_SETNX_EXTEND, rl_round_weigh_extend,", "[REDLOCK_OP_EXTEND] = {RL_OP_SETNX, rl_round_weigh_extend,"),
 	("setnx: one vote for an extend is enough", 58, KINDS,
-		"{RL_OP_SETNX_EXTEND, extend, REDLOCK_E_LOST}", "{RL_OP_SETNX_EXTEND, release, REDLOCK_E_LOST}"),
+		"{RL_OP_SETNX_EXTEND, rl_round_weigh_extend, REDLOCK_E_LOST}", "{RL_OP_SETNX_EXTEND, rl_round_weigh_release, REDLOCK_E_LOST}"),
 	("setnx: a query compares the value", 58, "src/core/state.h",
 		'"query by time", RL_TELLS_KEY | RL_TELLS_FINDING)', '"query by time", RL_TELLS_FINDING)'),
 	("setnx: an own value is extended as that of a plain lock", 58, KINDS,
-		".attach = {RL_OP_SETNX_EXTEND, check,", ".attach = {RL_OP_EXTEND, check,"),
+		".asks[RL_ASK_ATTACH] = {RL_OP_SETNX_EXTEND,", ".asks[RL_ASK_ATTACH] = {RL_OP_EXTEND,"),
 
 	("setnx: what is somebody else's is deleted", 57, RELEASE_LUA, 'if ours then redis.call("del", KEYS.name) end', 'redis.call("del", KEYS.name)'),
 	("setnx: the token stays beside what is another's", 57, RELEASE_LUA, "if token == ARGV.token then", "if ours then"),

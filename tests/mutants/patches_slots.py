@@ -16,7 +16,7 @@ RELEASE_LUA = "ops/slot_release.lua"
 SLOTS_ROWS = [
 	("slots: a yes for any slot counts", 18, CORE, "\t\tc.yes = count(l, leading(l));\n", "\t\t(void)count;\n"),
 	("slots: a slot beyond the last one", 53, CORE, "(uint64_t)slot >= l->rules->slots", "false"),
-	("slots: a node that gave another one may confirm this one", 53, CORE, "\t\t\tl->refused |= 1u << i;\n", "\t\t\tcontinue;\n"),
+	("slots: a node that gave another one may confirm this one", 53, CORE, "\t\t\tl->claim.refused |= 1u << i;\n", "\t\t\tcontinue;\n"),
 	("slots: the name is extended instead of the slot", 53, "src/operate.c",
 		"bool of_slot = operation == RL_OP_EXTEND || operation == RL_OP_QUERY;", "bool of_slot = false;"),
 	("slots: any number of them", 53, SLOT_LUA, "if differ then return", "if false then return"),

@@ -169,7 +169,7 @@ static void drive_shorter(struct drive *d, uint64_t node)
 
 void drive_wake(struct drive *d, uint64_t node)
 {
-	drive_step(d, (struct rl_event){.kind = RL_EV_WAKE, .node = (unsigned)node, .call = d->lock.call});
+	drive_step(d, (struct rl_event){.kind = RL_EV_WAKE, .node = (unsigned)node, .call = d->lock.queue.call});
 }
 
 void drive_gate(struct drive *d, enum redlock_vote_code vote, int waiting, int pttl_ms, int place)
@@ -182,7 +182,7 @@ void drive_gate(struct drive *d, enum redlock_vote_code vote, int waiting, int p
 	                         .place = place};
 	drive_step(d, (struct rl_event){.kind = RL_EV_REPLY,
 	                                .seq = d->lock.round.seq,
-	                                .node = d->lock.gate,
+	                                .node = d->lock.queue.gate,
 	                                .operation = RL_OP_ENTER,
 	                                .vote = answer});
 }

@@ -92,9 +92,9 @@ static void note_place(struct ledger *l)
 	bool told = e->kind == RL_EV_REPLY && rl_vote_tells(&e->vote, RL_FIELD_PLACE);
 	if (told && e->vote.code == REDLOCK_VOTE_YES)
 		l->places &= ~(1u << e->node);
-	if (l->fx.quits && l->fx.call == l->lock.call)
+	if (l->fx.quits && l->fx.call == l->lock.queue.call)
 		l->places &= ~l->fx.nodes;
-	uint32_t place = l->fx.stands ? l->fx.enter & 1u << l->lock.gate : 0;
+	uint32_t place = l->fx.stands ? l->fx.enter & 1u << l->lock.queue.gate : 0;
 	l->places |= place;
 	if (l->fx.send == RL_OP_ACQUIRE && !l->fx.again)
 		l->entered = place;
@@ -131,7 +131,7 @@ static void note_send(struct ledger *l)
 	if (l->fx.send == REDLOCK_OP_NONE || l->fx.seq == 0)
 		return;
 	if (l->fx.again) {
-		l->insisted += l->before.stage == RL_STAGE_CLAIM && (l->fx.nodes & l->sent) != 0;
+		l->insisted += l->before.queue.stage == RL_STAGE_CLAIM && (l->fx.nodes & l->sent) != 0;
 		note_again(l);
 		return;
 	}
@@ -148,7 +148,7 @@ static void note_send(struct ledger *l)
 		memset(l->told, 0, sizeof l->told);
 		l->may_exist = l->sent = l->fx.nodes;
 		l->claim_seq = l->seq;
-		l->stages[l->lock.stage]++;
+		l->stages[l->lock.queue.stage]++;
 	}
 }
 
@@ -267,7 +267,7 @@ static void check_refusal(const struct ledger *l)
 	}
 	/* no further attempt: that of the last one, without late votes; or a gate speaks for the others */
 	bool numbers_differ = l->before.phase == RL_RAISING;
-	if (l->before.phase == RL_PAUSED || l->before.stage != RL_STAGE_ALL || numbers_differ) {
+	if (l->before.phase == RL_PAUSED || l->before.queue.stage != RL_STAGE_ALL || numbers_differ) {
 		must(l, l->fx.result == REDLOCK_E_BUSY || l->fx.result == REDLOCK_E_NOQUORUM);
 		return;
 	}
@@ -360,7 +360,7 @@ static uint32_t proven(const struct ledger *l)
  * its way. */
 static void check_again(const struct ledger *l)
 {
-	bool enters = l->before.phase == RL_ACQUIRING && l->before.stage != RL_STAGE_ALL;
+	bool enters = l->before.phase == RL_ACQUIRING && l->before.queue.stage != RL_STAGE_ALL;
 	must(l, (l->before.phase == RL_LOOKING || enters) && l->claim_seq == l->fx.seq &&
 	            l->lock.rules->policy != &rl_kinds[RL_KIND_OWN_VALUE]);
 	must(l, validity_by_hand(l) > l->now_ns + l->lock.rules->min_validity_ns);
@@ -385,12 +385,14 @@ static void check_send(const struct ledger *l)
 			check_again(l);
 			break;
 		}
-		must(l, fx->nodes == all || (l->lock.stage == RL_STAGE_GATE && fx->nodes == 1u << l->lock.gate));
-		must(l, l->before.offered_ns != 0 ||
-		            (fx->enter & ~((l->lock.polls ? all : l->event.hears) & 1u << l->lock.gate)) == 0);
-		must(l, l->lock.polls == (fx->offered_ns == RL_QUEUE_POLLS) || fx->enter == 0);
-		must(l, !l->lock.polls || fx->enter == 0 ||
-		            ((l->event.hears >> l->lock.gate & 1) == 0 && l->lock.rules->policy->polls &&
+		must(l, fx->nodes == all ||
+		            (l->lock.queue.stage == RL_STAGE_GATE && fx->nodes == 1u << l->lock.queue.gate));
+		must(l, l->before.queue.offered_ns != 0 ||
+		            (fx->enter &
+		             ~((l->lock.queue.polls ? all : l->event.hears) & 1u << l->lock.queue.gate)) == 0);
+		must(l, l->lock.queue.polls == (fx->offered_ns == RL_QUEUE_POLLS) || fx->enter == 0);
+		must(l, !l->lock.queue.polls || fx->enter == 0 ||
+		            ((l->event.hears >> l->lock.queue.gate & 1) == 0 && l->lock.rules->policy->polls &&
 		             l->now_ns - l->call_ns >= RL_PACE_MOST_NS));
 		must(l, l->before.phase == RL_IDLE || l->may_exist == 0);
 		must(l, l->lock.rules->policy != &rl_kinds[RL_KIND_OWN_VALUE] ||
@@ -416,7 +418,7 @@ static void check_send(const struct ledger *l)
 		must(l, (l->may_exist & ~fx->owed & (by_proof ? proven(l) : all)) == 0);
 		must(l, !by_proof || (fx->owed & ~proven(l)) == 0);
 		must(l, (fx->owed & ~fx->nodes) == 0);
-		must(l, fx->nodes == all || by_proof || (fx->seq == 0 && l->before.stage != RL_STAGE_ALL));
+		must(l, fx->nodes == all || by_proof || (fx->seq == 0 && l->before.queue.stage != RL_STAGE_ALL));
 		must(l, (fx->seq == 0) == (l->event.kind != RL_EV_RELEASE));
 		break;
 	case REDLOCK_OP_PROBE: /* with a token of its own, and nothing to give back */
@@ -434,14 +436,15 @@ static void check_given_back(const struct ledger *l)
 {
 	bool ended = rl_state_acquires(&l->before) && l->before.phase != RL_PAUSED && l->claim_seq != 0 &&
 	             (l->lock.phase == RL_IDLE || l->lock.phase == RL_PAUSED);
-	if (ended && (l->may_exist != 0 || l->before.stage == RL_STAGE_ALL)) /* a gate's no leaves nothing */
+	if (ended &&
+	    (l->may_exist != 0 || l->before.queue.stage == RL_STAGE_ALL)) /* a gate's no leaves nothing */
 		must(l, is_release(l));
 }
 
 /* There is one at most, at the gate; and none is forgotten. */
 static void check_places(const struct ledger *l)
 {
-	must(l, (l->places & ~(l->lock.placed ? 1u << l->lock.gate : 0)) == 0);
+	must(l, (l->places & ~(l->lock.queue.placed ? 1u << l->lock.queue.gate : 0)) == 0);
 	must(l, l->lock.phase != RL_IDLE || l->places == 0);
 }
 
@@ -484,8 +487,6 @@ void ledger_step(struct ledger *l, struct rl_event event)
 	l->event = event;
 	l->before = l->lock;
 	l->error = rl_lock_step(&l->lock, &event, &l->fx);
-	if (l->fx.send == RL_OP_CLAIM_FENCED)
-		l->fx.send = RL_OP_ACQUIRE; /* the same rules hold for it */
 	l->counts[l->lock.phase]++;
 	must(l, l->error <= 0 && (l->error == 0 || event.kind <= RL_EV_QUERY));
 	note_call(l);

@@ -30,8 +30,8 @@ static struct wire *ear; /* the server's end of the listener */
 
 static char wakes[4096];
 
-void __wrap_rl_operate_hear(redlock_client *c, const struct rl_heard *heard, unsigned node);
-void __wrap_rl_operate_hear(redlock_client *c, const struct rl_heard *heard, unsigned node)
+void __wrap_rl_hear_message(redlock_client *c, const struct rl_heard *heard, unsigned node);
+void __wrap_rl_hear_message(redlock_client *c, const struct rl_heard *heard, unsigned node)
 {
 	size_t used = strlen(wakes);
 	int size = snprintf(wakes + used, sizeof wakes - used, "%u%.*s@%u ", heard->number,
@@ -120,7 +120,7 @@ static inline void close_stage(void)
 /* Somebody waits. */
 static inline void listen(void)
 {
-	rl_nodes_listen(&client->nodes, AT, CHANNEL, wires.now_ns);
+	rl_nodes_listen(&client->nodes, AT, rl_slice_of("name"), CHANNEL, wires.now_ns);
 	turn();
 	ear = wire_last();
 }
@@ -164,7 +164,7 @@ static inline void expect_left(void)
 static inline void comes_back_within(uint64_t ms)
 {
 	uint32_t before = wires.count;
-	uint64_t due = rl_nodes_deadline(&client->nodes);
+	uint64_t due = rl_nodes_deadline(&client->nodes, wires.now_ns);
 	assert_in_range(due - wires.now_ns, 0, rl_time_ms(ms));
 	wires.now_ns = due;
 	turn();

@@ -54,7 +54,7 @@ void scene_close(struct scene *s)
 {
 	rl_node_close(&s->node, false);
 	rl_poller_close(&s->poller);
-	rl_wire_free(&s->wire);
+	rl_request_free(&s->wire);
 	scene_hang_up(s);
 	close(s->listener);
 	unlink(s->path);
@@ -93,17 +93,17 @@ void scene_turn(struct scene *s)
 {
 	for (unsigned turn = 0; turn < 8; turn++) {
 		struct rl_ready ready[4];
-		int count = rl_poller_wait(&s->poller, ready, 4, false);
+		int count = rl_poller_look(&s->poller, ready, 4);
 		for (int i = 0; i < count; i++) {
 			assert_int_equal(RL_WATCH_NODE(ready[i].id), 3);
 			if (ready[i].id % RL_WATCH_LINKS != 3) {
 				listen_to(s, &ready[i]);
 				continue;
 			}
-			rl_node_ready(&s->node, ready[i].id, ready[i].events, s->now_ns);
+			rl_link_ready(&s->node.link, ready[i].id, ready[i].events, s->now_ns);
 			collect(s);
 		}
-		rl_node_flush(&s->node);
+		rl_submit_flush(&s->node);
 		if (s->node.link.state == RL_LINK_BROKEN)
 			collect(s);
 	}
@@ -127,7 +127,7 @@ const char *scene_answers(struct scene *s)
 
 enum redlock_vote_code scene_request(struct scene *s, const struct rl_request *request)
 {
-	rl_wire_reset(&s->wire);
+	s->wire.made = 0;
 	return rl_node_submit(&s->node, request, &s->wire, s->now_ns);
 }
 
@@ -297,7 +297,7 @@ static bool is_done(struct scene *s, const char *word, unsigned number)
 	else if (strcmp(word, "tick") == 0)
 		rl_node_tick(&s->node, s->now_ns);
 	else if (strcmp(word, "flush") == 0)
-		rl_node_flush(&s->node);
+		rl_submit_flush(&s->node);
 	else
 		return false;
 	return true;
@@ -312,7 +312,7 @@ static bool is_time(struct scene *s, const char *word, unsigned ms)
 	else if (strcmp(word, "pass") == 0)
 		s->now_ns += rl_time_ms(ms);
 	else if (strcmp(word, "due") == 0)
-		s->now_ns = rl_node_deadline(&s->node);
+		s->now_ns = rl_link_deadline(&s->node.link);
 	else
 		return false;
 	return true;

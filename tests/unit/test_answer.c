@@ -238,7 +238,7 @@ static enum redlock_vote_code vote_of_words(const char *words, struct rl_vote *r
 {
 	struct rl_reply r = {
 	    .value = {.type = RL_REPLY_STRING, .text = words, .kept = strlen(words), .length = strlen(words)}};
-	rl_answer_read(rl_ops[RL_OP_CLAIM_FENCED].guard_outcomes, &r, ret);
+	rl_answer_read(rl_ops[RL_OP_ACQUIRE].guard_outcomes, &r, ret);
 	return ret->code;
 }
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* When the second link of a node is opened, refused, found dead, given up and made again; and that nothing of
  * it harms the first. */
+#include <errno.h>
+
 #include "listener_stage.h"
 
 /* ---- refused ---- */
@@ -215,7 +217,7 @@ TEST(is_down)
 		pass(500);
 	}
 	assert_int_equal(wires.count, 1 + NODES);
-	uint64_t due = rl_nodes_deadline(&client->nodes) - wires.now_ns;
+	uint64_t due = rl_nodes_deadline(&client->nodes, wires.now_ns) - wires.now_ns;
 	assert_in_range(due, 0, rl_time_ms(3000));
 	assert_int_equal(redlock_drain(client, 10000), 0); /* it waits for no listener */
 	assert_int_equal(redlock_start_acquire(lock), 0);
@@ -230,7 +232,7 @@ TEST(is_down)
 
 TEST(connecting_takes_long)
 {
-	rl_nodes_listen(&client->nodes, AT, CHANNEL, wires.now_ns);
+	rl_nodes_listen(&client->nodes, AT, rl_slice_of("name"), CHANNEL, wires.now_ns);
 	ear = wire_last();
 	ear->due_ns = UINT64_MAX;
 	pass(2999);
@@ -276,7 +278,7 @@ TEST(close_at_any_time)
 			open_stage();
 		}
 		if (how == 0)
-			rl_nodes_listen(&client->nodes, AT, CHANNEL, wires.now_ns);
+			rl_nodes_listen(&client->nodes, AT, rl_slice_of("name"), CHANNEL, wires.now_ns);
 		if (how == 1)
 			listen();
 		if (how == 2)

@@ -34,7 +34,7 @@ TEST(late_votes_are_recorded)
 	                 "[  300.000] held: reply #1 node 4 YES, 4 NO -> held YYYNY until 29698.000\n");
 	assert_true(d.lock.votes[3].rtt_ns == rl_time_ms(7));
 	assert_true(d.lock.votes[4].rtt_ns == rl_time_ms(300));
-	assert_int_equal(d.lock.owed, 0x17); /* all but the node that said no */
+	assert_int_equal(d.lock.claim.owed, 0x17); /* all but the node that said no */
 }
 
 /* A try without a wait: the nodes say who holds the lock. */
@@ -191,6 +191,7 @@ TEST(owed_is_where_the_key_may_be)
 	    {REDLOCK_VOTE_QUARANTINE, false}, {REDLOCK_VOTE_FOREIGN, false},   {REDLOCK_VOTE_UNGUARDED, false},
 	    {REDLOCK_VOTE_LONG_TTL, false},   {REDLOCK_VOTE_UNCOUNTED, false}, {REDLOCK_VOTE_CLOCK, true},
 	    {REDLOCK_VOTE_SLOTS, false},      {REDLOCK_VOTE_SERVICE, false},   {REDLOCK_VOTE_UNCHECKED, false},
+	    {REDLOCK_VOTE_MASTER, false},     {REDLOCK_VOTE_SHARD, false},     {REDLOCK_VOTE_UNREPLICATED, false},
 	};
 	assert_int_equal(COUNT(cases), REDLOCK_VOTE_COUNT - 1); /* PENDING is no vote */
 	for (unsigned i = 0; i < COUNT(cases); i++) {
@@ -267,13 +268,18 @@ SCENARIO(state_errors, drive_idle(drive_waiting_rules(3, 1000)),
          "[    0.000] paused: query -> paused NN. until 0.000 | error STATE\n"
          "[    0.000] paused: release -> paused NN. until 0.000 | error STATE\n")
 
-static void reply_under(struct drive *d, unsigned node, uint8_t generation)
+static void vote_under(struct drive *d, unsigned node, enum redlock_vote_code code, uint8_t generation)
 {
 	drive_step(d, (struct rl_event){.kind = RL_EV_REPLY,
 	                                .seq = d->lock.round.seq,
 	                                .node = node,
-	                                .vote.code = REDLOCK_VOTE_YES,
+	                                .vote.code = code,
 	                                .generation = generation});
+}
+
+static void reply_under(struct drive *d, unsigned node, uint8_t generation)
+{
+	vote_under(d, node, REDLOCK_VOTE_YES, generation);
 }
 
 /* Members change meanwhile: quorums of two lists need not have a node in common. The key is owed. */
@@ -284,7 +290,7 @@ TEST(votes_under_two_configurations_of_a_node_set_do_not_add_up)
 	reply_under(&d, 2, 2);
 	assert_int_equal(d.lock.phase, RL_ACQUIRING);
 	assert_int_equal(d.votes[2].code, REDLOCK_VOTE_TIMEOUT);
-	assert_true((d.lock.owed >> 2 & 1) != 0);
+	assert_true((d.lock.claim.owed >> 2 & 1) != 0);
 	reply_under(&d, 1, 1);
 	assert_int_equal(d.lock.phase, RL_HELD);
 	drive_play(&d, "at 1000; extend 30000; forget");
@@ -293,6 +299,17 @@ TEST(votes_under_two_configurations_of_a_node_set_do_not_add_up)
 	assert_true(d.lock.round.open);
 	reply_under(&d, 2, 2);
 	assert_false(d.lock.round.open);
+}
+
+/* A key that was made where the clock is off has no vote, and decides for no configuration. */
+TEST(a_vote_that_a_clock_has_undone_is_under_no_configuration)
+{
+	struct drive d = drive_begin(drive_rules(3), "acquire; forget");
+	vote_under(&d, 0, REDLOCK_VOTE_CLOCK, 1);
+	assert_int_equal(d.votes[0].code, REDLOCK_VOTE_CLOCK);
+	reply_under(&d, 1, 2);
+	reply_under(&d, 2, 2);
+	assert_int_equal(d.lock.phase, RL_HELD);
 }
 
 TESTS()

@@ -29,7 +29,7 @@ TEST(the_leader_insists)
 	    "[   40.000] looking: reply #3 node 0 YES, 1 NO, 2 NO -> insisting Y.. keys *1_ | send acquire "
 	    "#1 again to 6 ttl 30000.000\n"
 	    "[   50.000] insisting: reply #1 node 2 YES -> held Y.Y until 29698.000 | done acquire OK\n");
-	assert_int_equal(d.lock.owed, 7); /* the node that has not answered, too */
+	assert_int_equal(d.lock.claim.owed, 7); /* the node that has not answered, too */
 }
 
 /* A contender that does not lead gives back its keys, and watches until a quorum names one holder. */

@@ -115,20 +115,20 @@ TEST(a_gate_that_answers_late_is_the_gate_again)
 	struct drive d = refused(3, 7);
 	uint32_t asked = d.lock.round.seq;
 	drive_ticks_until(&d, 102);
-	assert_true(d.lock.gate == 1 && d.lock.passed == 1);
+	assert_true(d.lock.queue.gate == 1 && d.lock.queue.passed == 1);
 	drive_at(&d, 120);
 	drive_gate(&d, REDLOCK_VOTE_NO, 2, 90000, 1);
 	drive_reply_to(&d, asked, 2, REDLOCK_VOTE_NO); /* another node */
 	drive_reply_to(&d, asked, 0, REDLOCK_VOTE_CLOSED);
-	assert_int_equal(d.lock.passed, 1);
+	assert_int_equal(d.lock.queue.passed, 1);
 	drive_reply_to(&d, asked, 0, REDLOCK_VOTE_NO);
 	drive_ticks_until(&d, 200);
-	assert_true(d.lock.gate == 0 && d.lock.phase == RL_ACQUIRING);
+	assert_true(d.lock.queue.gate == 0 && d.lock.phase == RL_ACQUIRING);
 	asked = d.lock.round.seq;
 	drive_ticks_until(&d, 400);
-	assert_int_equal(d.lock.gate, 1);
+	assert_int_equal(d.lock.queue.gate, 1);
 	drive_reply_to(&d, asked, 0, REDLOCK_VOTE_NO);
-	assert_int_equal(d.lock.passed, 1);
+	assert_int_equal(d.lock.queue.passed, 1);
 }
 
 /* Others may wait there. */
@@ -138,10 +138,10 @@ TEST(a_gate_that_was_passed_over_is_tried_again)
 	drive_play(&d, "votes D; at 2; tick");
 	assert_int_equal(d.fx.nodes, 2);
 	drive_gate(&d, REDLOCK_VOTE_NO, 2, 90000, 2);
-	for (unsigned polls = 0; d.lock.gate != 0; polls++) {
+	for (unsigned polls = 0; d.lock.queue.gate != 0; polls++) {
 		assert_true(polls < 100 && d.now_ns < rl_time_ms(2000));
 		drive_ticks_until(&d, drive_deadline_ms(&d) + 1);
-		if (d.lock.gate == 1)
+		if (d.lock.queue.gate == 1)
 			drive_gate(&d, REDLOCK_VOTE_NO, 2, 90000 - (int)(d.now_ns / RL_NS_PER_MS), 2);
 		drive_forget(&d);
 	}
@@ -307,7 +307,7 @@ TEST(a_key_that_is_gone_is_asked_for)
 		assert_true(d.fx.send == RL_OP_NONE && drive_deadline_ms(&d) == rows[i][2]);
 		drive_forget(&d);
 		drive_ticks_until(&d, rows[i][2]);
-		assert_true(d.lock.stage == RL_STAGE_CLAIM && d.fx.nodes == 7 && d.fx.stands);
+		assert_true(d.lock.queue.stage == RL_STAGE_CLAIM && d.fx.nodes == 7 && d.fx.stands);
 		drive_votes(&d, "NNN");
 		assert_true(d.lock.phase == RL_PAUSED && drive_deadline_ms(&d) > rows[i][2]);
 	}
@@ -327,10 +327,10 @@ TEST(when_a_key_that_is_gone_does_not_matter)
 	d = placed(3);
 	deadline = drive_deadline_ns(&d);
 	lose_key(&d, 0);
-	assert_true(drive_deadline_ns(&d) == deadline && !d.lock.woken);
+	assert_true(drive_deadline_ns(&d) == deadline && !d.lock.queue.woken);
 	d = first_in_line();
 	drive_play(&d, "at 500; wake 0; votes YNN; at 801; tick");
-	assert_true(d.lock.phase == RL_PAUSED && d.lock.place == 1);
+	assert_true(d.lock.phase == RL_PAUSED && d.lock.queue.place == 1);
 	deadline = drive_deadline_ns(&d);
 	lose_key(&d, 0);
 	assert_true(drive_deadline_ns(&d) == deadline);
@@ -342,10 +342,10 @@ TEST(the_first_in_line_hears_of_the_key)
 	struct drive d = first_in_line();
 	assert_false(rl_enter_follows(&d.lock, rl_time_ms(100)));
 	assert_true(rl_enter_follows(&d.lock, rl_time_ms(101)));
-	d.lock.place = 2;
+	d.lock.queue.place = 2;
 	assert_false(rl_enter_follows(&d.lock, rl_time_ms(5000)));
-	d.lock.place = 1;
-	d.lock.placed = false;
+	d.lock.queue.place = 1;
+	d.lock.queue.placed = false;
 	assert_false(rl_enter_follows(&d.lock, rl_time_ms(5000)));
 }
 
@@ -362,10 +362,10 @@ TEST(a_wait_that_ends_at_a_gate_that_fails)
 {
 	struct drive d = placed(3);
 	drive_play(&d, "at 50000; tick");
-	assert_true(d.fx.send == RL_OP_ACQUIRE && d.lock.stage == RL_STAGE_GATE);
+	assert_true(d.fx.send == RL_OP_ACQUIRE && d.lock.queue.stage == RL_STAGE_GATE);
 	drive_play(&d, "at 59999; votes D");
 	assert_true(d.lock.phase == RL_IDLE && d.fx.done == REDLOCK_OP_ACQUIRE);
-	assert_true(d.fx.send == RL_OP_LEAVE && d.fx.quits && d.fx.nodes == 1 && !d.lock.placed);
+	assert_true(d.fx.send == RL_OP_LEAVE && d.fx.quits && d.fx.nodes == 1 && !d.lock.queue.placed);
 }
 
 /* The place is given up also if the gate tells of no one who waits: a queue may have been deleted. */
@@ -375,7 +375,7 @@ TEST(a_wait_that_ends_at_an_empty_queue)
 	drive_play(&d, "at 50000; tick; at 60000");
 	drive_gate(&d, REDLOCK_VOTE_NO, 0, 8000, 0);
 	assert_true(d.lock.phase == RL_IDLE && d.fx.done == REDLOCK_OP_ACQUIRE);
-	assert_true(d.fx.send == RL_OP_LEAVE && d.fx.quits && d.fx.nodes == 1 && !d.lock.placed);
+	assert_true(d.fx.send == RL_OP_LEAVE && d.fx.quits && d.fx.nodes == 1 && !d.lock.queue.placed);
 }
 
 SCENARIO(a_turn_for_nobody_goes_on, drive_idle(drive_rules(3)), "wake 2",
@@ -416,7 +416,7 @@ TEST(a_waiter_without_messages_asks)
 TEST(an_old_turn_goes_on)
 {
 	struct drive d = placed(3);
-	struct rl_event old = {.kind = RL_EV_WAKE, .call = (uint16_t)(d.lock.call - 1)};
+	struct rl_event old = {.kind = RL_EV_WAKE, .call = (uint16_t)(d.lock.queue.call - 1)};
 	drive_step(&d, old);
 	assert_int_equal(d.lock.phase, RL_PAUSED);
 	assert_true(d.fx.send == RL_OP_LEAVE && d.fx.tidies && d.fx.call == old.call);
@@ -447,7 +447,7 @@ static void poll_at(struct drive *d, uint64_t ms)
 	if (d->lock.phase == RL_PAUSED) {
 		d->lock.retry_at_ns = rl_time_ms(ms - 1);
 		drive_ticks_until(d, ms - 1);
-		if (d->lock.stage == RL_STAGE_ALL)
+		if (d->lock.queue.stage == RL_STAGE_ALL)
 			drive_votes(d, "NNN");
 		drive_ticks_until(d, ms);
 	}
@@ -514,8 +514,8 @@ TEST(the_last_try_asks_all)
 	unsigned all = 0;
 	drive_acquire(&d);
 	while (rl_state_is_busy(&d.lock)) {
-		all = d.fx.send == RL_OP_ACQUIRE ? d.lock.stage == RL_STAGE_ALL : all;
-		drive_votes(&d, d.lock.stage == RL_STAGE_ALL ? "NN" : "N");
+		all = d.fx.send == RL_OP_ACQUIRE ? d.lock.queue.stage == RL_STAGE_ALL : all;
+		drive_votes(&d, d.lock.queue.stage == RL_STAGE_ALL ? "NN" : "N");
 		drive_forget(&d);
 		if (!rl_state_is_busy(&d.lock))
 			break;
@@ -533,7 +533,7 @@ TEST(the_name_says_where_the_order_begins)
 	for (uint8_t turn = 0; turn < 3; turn++) {
 		struct drive d = drive_idle(drive_waiting_rules(3, 60000));
 		d.order = order;
-		d.lock.turn = turn;
+		d.lock.queue.turn = turn;
 		drive_play(&d, "acquire; votes NNN; at 1; tick");
 		assert_int_equal(d.fx.nodes, 1u << order[turn]);
 	}

@@ -141,7 +141,7 @@ TEST(waiters_are_raised_too)
 	struct drive d = drive_idle(rules);
 	d.hears = 7;
 	drive_play(&d, "acquire; votes NNN; until 3");
-	assert_int_equal(d.lock.stage, RL_STAGE_GATE);
+	assert_int_equal(d.lock.queue.stage, RL_STAGE_GATE);
 	assert_true(d.fx.stands && d.fx.offered_ns == 0);
 	drive_gate(&d, REDLOCK_VOTE_YES, 1, 7, 0); /* number 7 */
 	drive_play(&d, "yes -,5,5");
@@ -159,9 +159,9 @@ TEST(the_gate_tells_who_waits)
 	struct drive d = drive_idle(rules);
 	d.hears = 7;
 	drive_play(&d, "acquire; votes NNN; until 3");
-	assert_true(d.lock.contended);
+	assert_true(d.lock.queue.contended);
 	drive_gate(&d, REDLOCK_VOTE_YES, 0, 7, 0);
-	assert_false(d.lock.contended);
+	assert_false(d.lock.queue.contended);
 }
 
 TESTS()

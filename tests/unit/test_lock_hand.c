@@ -27,7 +27,7 @@ static void hand(struct drive *d, unsigned node, const char *text, uint64_t offe
 {
 	drive_step(d, (struct rl_event){.kind = RL_EV_HAND,
 	                                .node = node,
-	                                .call = d->lock.call,
+	                                .call = d->lock.queue.call,
 	                                .token = token("ours"),
 	                                .offered_ns = rl_time_ms(offered_ms),
 	                                .vote = {.waiting = 1, .token = token(text)}});
@@ -52,11 +52,11 @@ static void release_to(struct drive *d, uint64_t heir_ms)
 TEST(a_quorum_must_be_heard)
 {
 	struct drive d = offering(3, 1);
-	assert_true(d.lock.placed && d.lock.offered_ns == 0);
+	assert_true(d.lock.queue.placed && d.lock.queue.offered_ns == 0);
 	d = offering(3, 3);
-	assert_int_equal(d.lock.offered_ns, rl_time_ms(1));
+	assert_int_equal(d.lock.queue.offered_ns, rl_time_ms(1));
 	d = offering(5, 3);
-	assert_int_equal(d.lock.offered_ns, 0);
+	assert_int_equal(d.lock.queue.offered_ns, 0);
 }
 
 /* Else it would be handed to one who has no use for it any more. */
@@ -68,7 +68,7 @@ TEST(a_waiter_for_nearly_the_whole_ttl_offers_nothing)
 		struct drive d = drive_idle(rules);
 		d.hears = ALL_OF_3;
 		drive_play(&d, "acquire; votes NNN; at 1; tick");
-		assert_true(d.fx.stands && (d.lock.offered_ns == 0) == picky);
+		assert_true(d.fx.stands && (d.lock.queue.offered_ns == 0) == picky);
 	}
 }
 
@@ -78,7 +78,7 @@ TEST(an_offer_is_renewed)
 	struct drive d = offering(3, ALL_OF_3);
 	drive_play(&d, "at 60; tick");
 	assert_true(d.fx.send == RL_OP_ACQUIRE && !d.fx.sign && d.fx.stands);
-	assert_true(d.fx.offered_ns > rl_time_ms(1) && d.lock.offered_ns == rl_time_ms(1));
+	assert_true(d.fx.offered_ns > rl_time_ms(1) && d.lock.queue.offered_ns == rl_time_ms(1));
 }
 
 /* The waiter's messages may be lost: nodes are asked in a way that recognises a key of ours. */
@@ -103,9 +103,9 @@ TEST(a_waiter_that_asks_all_keeps_its_place)
 	struct drive d = offering(3, ALL_OF_3);
 	drive_at(&d, 59999);
 	drive_tick(&d);
-	assert_true(d.fx.enter == ALL_OF_3 && d.fx.stands && d.lock.stage == RL_STAGE_ALL);
+	assert_true(d.fx.enter == ALL_OF_3 && d.fx.stands && d.lock.queue.stage == RL_STAGE_ALL);
 	drive_gate(&d, REDLOCK_VOTE_NO, 2, 8000, 0);
-	assert_true(d.lock.placed && d.lock.place == 2);
+	assert_true(d.lock.queue.placed && d.lock.queue.place == 2);
 }
 
 /* ---- what nodes say ---- */
@@ -118,7 +118,7 @@ TEST(it_is_held_when_a_quorum_has_said_so)
 	drive_expect(&d, "[  500.000] paused: hand node 0 -> acquiring Y..\n"
 	                 "[  500.000] acquiring: hand node 1 -> held YY. until 29699.000 | done acquire OK\n"
 	                 "[  500.000] held: hand node 2 -> held YYY until 29699.000\n");
-	assert_true(d.lock.owed == ALL_OF_3 && d.lock.contended && !d.lock.placed);
+	assert_true(d.lock.claim.owed == ALL_OF_3 && d.lock.queue.contended && !d.lock.queue.placed);
 }
 
 /* The earliest number of them, and of what was asked, counts. */
@@ -155,7 +155,7 @@ TEST(a_late_word_is_no_vote_of_a_renewal)
 	drive_extend(&d, 30000);
 	hand(&d, 2, "ours", 1);
 	assert_true(d.lock.phase == RL_HELD && d.lock.votes[2].code == REDLOCK_VOTE_PENDING);
-	assert_int_equal(d.lock.owed, ALL_OF_3);
+	assert_int_equal(d.lock.claim.owed, ALL_OF_3);
 }
 
 /* At once, where an eighth of the TTL is gone; but not where the caller counts. */
@@ -195,7 +195,7 @@ TEST(missing_votes_are_asked_for)
 	drive_ticks_until(&d, 15);
 	drive_expect(
 	    &d, "[   15.000] acquiring: tick -> acquiring .Y... | send enter #3 again to 1d ttl 30000.000\n");
-	assert_true(d.fx.enter == 0x1d && d.fx.stands && d.lock.owed == ALL_OF_5);
+	assert_true(d.fx.enter == 0x1d && d.fx.stands && d.lock.claim.owed == ALL_OF_5);
 	drive_play(&d, "votes N.YNN");
 	assert_int_equal(d.lock.phase, RL_ACQUIRING);
 	while (d.lock.phase == RL_ACQUIRING) {
@@ -203,7 +203,7 @@ TEST(missing_votes_are_asked_for)
 		drive_tick(&d);
 	}
 	assert_true(d.now_ns >= rl_time_ms(210) && d.now_ns < rl_time_ms(250));
-	assert_true(d.lock.phase == RL_PAUSED && d.lock.offered_ns == 0 && d.fx.send == RL_OP_LEAVE);
+	assert_true(d.lock.phase == RL_PAUSED && d.lock.queue.offered_ns == 0 && d.fx.send == RL_OP_LEAVE);
 }
 
 /* Not while an answer is on its way: a second question would find the key of the first, and its answer counts
@@ -330,8 +330,8 @@ TEST(a_failed_attempt_revokes)
 	struct drive d = offering(3, ALL_OF_3);
 	drive_wake(&d, 0);
 	drive_play(&d, "votes NN");
-	assert_true(d.fx.send == RL_OP_LEAVE && d.fx.bars && d.fx.quiet && !d.fx.quits && d.lock.placed &&
-	            d.lock.offered_ns == 0);
+	assert_true(d.fx.send == RL_OP_LEAVE && d.fx.bars && d.fx.quiet && !d.fx.quits && d.lock.queue.placed &&
+	            d.lock.queue.offered_ns == 0);
 }
 
 /* Another gate: the place at the old one is given up first. */
@@ -344,7 +344,7 @@ TEST(a_gate_that_is_another_one_now)
 	assert_true(d.fx.send == RL_OP_LEAVE && d.fx.quits && d.fx.nodes == ALL_OF_3 &&
 	            d.lock.phase == RL_PAUSED);
 	drive_ticks_until(&d, 101);
-	assert_true(d.lock.phase == RL_ACQUIRING && d.lock.gate == 1 && d.lock.placed);
+	assert_true(d.lock.phase == RL_ACQUIRING && d.lock.queue.gate == 1 && d.lock.queue.placed);
 }
 
 /* ---- a waiter that hears nothing ---- */
@@ -362,7 +362,7 @@ static void refuse_until(struct drive *d, uint64_t ms, int place)
 {
 	while (drive_deadline_ns(d) <= rl_time_ms(ms)) {
 		ask_next(d);
-		if (d->lock.stage == RL_STAGE_GATE)
+		if (d->lock.queue.stage == RL_STAGE_GATE)
 			drive_gate(d, REDLOCK_VOTE_NO, 2, 20000, d->fx.stands ? place : 0);
 		else
 			drive_votes(d, "NNN");
@@ -382,9 +382,9 @@ TEST(a_deaf_waiter_takes_a_place_after_a_second)
 		rules.policy = &rl_kinds[rows[i].kind];
 		struct drive d = drive_begin(rules, "acquire; votes NNN");
 		refuse_until(&d, 900, 2);
-		assert_false(d.lock.placed);
+		assert_false(d.lock.queue.placed);
 		refuse_until(&d, 1200, 2);
-		assert_true(d.lock.placed == rows[i].polls && d.lock.polls == rows[i].polls);
+		assert_true(d.lock.queue.placed == rows[i].polls && d.lock.queue.polls == rows[i].polls);
 	}
 }
 
@@ -408,11 +408,11 @@ TEST(a_place_is_kept_by_asking)
 	d.hears = ALL_OF_3;
 	while (!d.fx.stands)
 		ask_next(&d);
-	assert_true(d.fx.offered_ns > RL_QUEUE_POLLS && !d.lock.polls);
+	assert_true(d.fx.offered_ns > RL_QUEUE_POLLS && !d.lock.queue.polls);
 	drive_gate(&d, REDLOCK_VOTE_NO, 2, 20000, PLACE);
 	d.hears = 0;
 	refuse_until(&d, d.now_ns / RL_NS_PER_MS + 5000, PLACE);
-	assert_false(d.lock.polls);
+	assert_false(d.lock.queue.polls);
 }
 
 TESTS()

@@ -269,7 +269,7 @@ TEST(attached_extend)
 	    "[    0.000] idle: reply #2 node 0 DOWN, 1 DOWN -> idle --. | done extend NOQUORUM\n"
 	    "[  100.000] idle: extend -> idle ... | send extend #3 ttl 30000.000\n"
 	    "[  100.000] idle: reply #3 node 0 YES, 1 YES -> held YY. until 29798.000 | done extend OK\n");
-	assert_int_equal(d.lock.owed, 7);
+	assert_int_equal(d.lock.claim.owed, 7);
 	drive_play(&d, "at 200; extend 40000; votes YY");
 	assert_true(d.lock.valid_until_ns == rl_time_ms(200 + 40000 - 402));
 }
@@ -433,7 +433,35 @@ TEST(a_ttl_that_nobody_asked_for_becomes_shorter)
 	    "[10000.000] held: shorter -> held ... until 29698.000 | send extend #3 again to 2 ttl 10000.000\n");
 }
 
-/* Where the caller asked for the TTL, after the decision, while votes are split, and in an upgrade. */
+/* No renewal makes the key of a node that was refused the TTL of the claim: it is claimed there also when a
+ * renewal has begun. Not while the lock is upgraded, whose key has another form, nor when it is lost. */
+TEST(a_node_heard_of_after_a_renewal_is_claimed)
+{
+	struct rl_rules rules = drive_rules(3);
+	struct rl_event late = {.kind = RL_EV_SHORTER, .node = 2};
+	struct drive d = drive_begin_held(rules, "at 100; extend 0");
+	d.lock.claim.owed = 3; /* its refusal has said that there is no key */
+	late.seq = d.lock.claim.seq;
+	drive_forget(&d);
+	drive_step(&d, late);
+	drive_reply(&d, 2, REDLOCK_VOTE_NO);
+	drive_reply_to(&d, late.seq, 2, REDLOCK_VOTE_YES);
+	drive_expect(
+	    &d,
+	    "[  100.000] held: shorter -> held ... until 29698.000 | send acquire #1 again to 4 ttl 30000.000\n"
+	    "[  100.000] held: reply #2 node 2 NO -> held ..N until 29698.000\n"
+	    "[  100.000] held: reply #1 node 2 YES -> held ..N until 29698.000\n");
+	assert_int_equal(d.lock.claim.owed, 7);
+	rules.policy = &rl_kinds[RL_KIND_SHARED];
+	d = drive_begin_held(rules, "upgrade; votes YY");
+	drive_step(&d, late);
+	assert_int_equal(d.error, REDLOCK_E_STATE);
+	d = drive_begin_held(drive_rules(3), "extend 0; votes NN");
+	drive_step(&d, late);
+	assert_int_equal(d.error, REDLOCK_E_STATE);
+}
+
+/* Where the caller asked for the TTL, after the decision, while votes are split, and after an upgrade. */
 TEST(a_ttl_that_is_needed_is_refused)
 {
 	struct drive d = drive_begin_held(drive_rules(3), "extend 30000; shorter 0; shorter 1");
@@ -452,9 +480,24 @@ TEST(a_ttl_that_is_needed_is_refused)
 	drive_expect(&d, "[    0.000] acquiring: shorter -> acquiring Y.. | error STATE\n");
 	struct rl_rules rules = drive_rules(3);
 	rules.policy = &rl_kinds[RL_KIND_SHARED];
-	d = drive_begin_held(rules, "upgrade; shorter 0");
-	drive_expect(&d, "[    0.000] held: turn -> held ... until 29698.000 | send upgrade #2 ttl 30000.000\n"
-	                 "[    0.000] held: shorter -> held ... until 29698.000 | error STATE\n");
+	d = drive_begin_held(rules, "upgrade; votes YY; forget; shorter 2");
+	drive_expect(&d, "[    0.000] held: shorter -> held YY. until 29698.000 | error STATE\n");
+	d = drive_begin_held(rules, "upgrade; votes YY; downgrade; forget; shorter 2");
+	drive_expect(&d, "[    0.000] held: shorter -> held ... until 29698.000 | error STATE\n");
+}
+
+/* Not more than the set permits can be left of the shared lock, so that an upgrade may ask for less. */
+TEST(an_upgrade_with_a_shorter_ttl)
+{
+	struct rl_rules rules = drive_rules(3);
+	rules.policy = &rl_kinds[RL_KIND_SHARED];
+	struct drive d = drive_begin_held(rules, "at 100; upgrade; shorter 0; shorter 2; at 110; votes Y.Y");
+	drive_expect(
+	    &d,
+	    "[  100.000] held: turn -> held ... until 29698.000 | send upgrade #2 ttl 30000.000\n"
+	    "[  100.000] held: shorter -> held ... until 9998.000 | send upgrade #2 again to 1 ttl 10000.000\n"
+	    "[  100.000] held: shorter -> held ... until 9998.000 | send upgrade #2 again to 4 ttl 10000.000\n"
+	    "[  110.000] held: reply #2 node 0 YES, 2 YES -> held Y.Y until 9998.000 | done upgrade OK\n");
 }
 
 TESTS()

@@ -68,30 +68,30 @@ TEST(the_name_in_the_way)
 	struct drive d = drive_begin(many(10000), "acquire");
 	unsigned index;
 	refuse(&d, 1, 3);
-	assert_int_equal(d.lock.obstacle, 3);
+	assert_int_equal(d.lock.queue.obstacle, 3);
 	drive_reply(&d, 2, REDLOCK_VOTE_NO);
-	assert_int_equal(d.lock.obstacle, 3);
+	assert_int_equal(d.lock.queue.obstacle, 3);
 	for (index = 1; index <= REDLOCK_MAX_NAMES; index++) {
 		d = drive_begin(many(10000), "acquire");
 		refuse_as(&d, 0, RL_OP_ENTER_ALL, index, 0);
-		assert_int_equal(d.lock.obstacle, index);
+		assert_int_equal(d.lock.queue.obstacle, index);
 	}
 	drive_play(&d, "cancel; acquire");
-	assert_int_equal(d.lock.obstacle, 0);
+	assert_int_equal(d.lock.queue.obstacle, 0);
 }
 
 /* In the queue of that name, which is chosen when there is no place in another one. */
 TEST(it_stands_in_line_for_what_was_in_the_way)
 {
 	struct drive d = waiting(3);
-	assert_int_equal(d.lock.line, 2);
+	assert_int_equal(d.lock.queue.line, 2);
 	drive_expect(&d,
 	             "[    0.000] paused: tick -> acquiring ... | send enter for all #2 to 1 ttl 30000.000\n");
-	assert_true(d.fx.stands && d.lock.placed && d.fx.offered_ns == 0);
+	assert_true(d.fx.stands && d.lock.queue.placed && d.fx.offered_ns == 0);
 	refuse_as(&d, 0, RL_OP_ENTER_ALL, 1, 2); /* the place is in the queue of the third one all the same */
-	assert_true(d.lock.phase == RL_PAUSED && d.lock.obstacle == 1);
-	assert_int_equal(d.lock.line, 2);
-	assert_int_equal(d.lock.place, 2);
+	assert_true(d.lock.phase == RL_PAUSED && d.lock.queue.obstacle == 1);
+	assert_int_equal(d.lock.queue.line, 2);
+	assert_int_equal(d.lock.queue.place, 2);
 	assert_true(d.lock.retry_at_ns - d.now_ns >= 8 * RL_NS_PER_MS);
 }
 
@@ -119,7 +119,7 @@ TEST(a_woken_waiter_claims_all)
 	grant(&d, 1, RL_OP_CLAIM_ALL, 0);
 	grant(&d, 0, RL_OP_ENTER_ALL, 1);
 	assert_int_equal(d.lock.phase, RL_HELD);
-	assert_true(!d.lock.placed && d.lock.contended); /* somebody else waits there */
+	assert_true(!d.lock.queue.placed && d.lock.queue.contended); /* somebody else waits there */
 	drive_release(&d);
 	assert_int_equal(d.fx.send, RL_OP_RELEASE_ALL);
 	assert_false(d.fx.quits || d.fx.quiet);
@@ -135,9 +135,9 @@ TEST(a_turn_ends_with_the_wait)
 	refuse(&d, 1, 1);
 	drive_ticks_until(&d, 1);
 	drive_at(&d, 5);
-	assert_true(d.lock.phase == RL_ACQUIRING && d.lock.stage == RL_STAGE_GATE);
+	assert_true(d.lock.phase == RL_ACQUIRING && d.lock.queue.stage == RL_STAGE_GATE);
 	grant(&d, 0, RL_OP_ENTER_ALL, 0);
-	assert_true(d.lock.phase == RL_ACQUIRING && d.lock.stage == RL_STAGE_CLAIM);
+	assert_true(d.lock.phase == RL_ACQUIRING && d.lock.queue.stage == RL_STAGE_CLAIM);
 	assert_int_equal(d.lock.round.deadline_ns, d.lock.wait_until_ns);
 	drive_ticks_until(&d, 100);
 	assert_int_equal(d.lock.phase, RL_IDLE);
@@ -153,11 +153,11 @@ TEST(a_turn_that_is_of_no_use)
 	refuse_as(&d, 0, RL_OP_ENTER_ALL, 1, 0);
 	refuse(&d, 2, 1);
 	assert_int_equal(d.lock.phase, RL_PAUSED);
-	assert_true(!d.lock.placed && d.lock.place == 0 && d.lock.contended);
-	assert_int_equal(d.lock.line, 0);
+	assert_true(!d.lock.queue.placed && d.lock.queue.place == 0 && d.lock.queue.contended);
+	assert_int_equal(d.lock.queue.line, 0);
 	assert_in_range(d.lock.retry_at_ns - d.now_ns, RL_NS_PER_MS, 6 * RL_NS_PER_MS);
 	drive_ticks_until(&d, 10);
-	assert_true(d.fx.enter == 1 && d.fx.stands && d.lock.stage == RL_STAGE_GATE);
+	assert_true(d.fx.enter == 1 && d.fx.stands && d.lock.queue.stage == RL_STAGE_GATE);
 }
 
 /* Refusals of other nodes say nothing about the place; and a client that the gate refuses, and that gets the
@@ -167,15 +167,15 @@ TEST(the_gate_alone_tells_of_its_queue)
 	struct drive d = standing(2);
 	drive_wake(&d, 0);
 	refuse(&d, 1, 1);
-	assert_true(d.lock.placed && d.lock.place == 1);
+	assert_true(d.lock.queue.placed && d.lock.queue.place == 1);
 	refuse_as(&d, 0, RL_OP_ENTER_ALL, 2, 2);
-	assert_true(d.lock.placed && d.lock.place == 2);
+	assert_true(d.lock.queue.placed && d.lock.queue.place == 2);
 	d = standing(2);
 	drive_wake(&d, 0);
 	refuse_as(&d, 0, RL_OP_ENTER_ALL, 1, 0);
 	grant(&d, 1, RL_OP_CLAIM_ALL, 0);
 	grant(&d, 2, RL_OP_CLAIM_ALL, 0);
-	assert_true(d.lock.phase == RL_HELD && d.lock.contended);
+	assert_true(d.lock.phase == RL_HELD && d.lock.queue.contended);
 }
 
 /* A waiter that was told no name waits for the first one. */
@@ -183,7 +183,7 @@ TEST(a_refusal_that_names_nothing)
 {
 	struct drive d = drive_begin(many(10000), "acquire; votes NNN");
 	assert_int_equal(d.lock.phase, RL_PAUSED);
-	assert_true(d.lock.obstacle == 0 && d.lock.line == 0);
+	assert_true(d.lock.queue.obstacle == 0 && d.lock.queue.line == 0);
 }
 
 /* The other waiters do not wait for the gate: a client that has won it and not the rest gives back, and comes
@@ -233,10 +233,10 @@ TEST(silent_nodes_are_not_waited_for_after_a_refusal)
 TEST(another_line_begins_with_its_own_gate)
 {
 	struct drive d = waiting(1);
-	d.lock.passed = 2;
-	d.lock.back = true;
-	refuse_as(&d, d.lock.gate, RL_OP_ENTER_ALL, 2, 0);
-	assert_true(d.lock.line == 1 && d.lock.passed == 0 && !d.lock.back);
+	d.lock.queue.passed = 2;
+	d.lock.queue.back = true;
+	refuse_as(&d, d.lock.queue.gate, RL_OP_ENTER_ALL, 2, 0);
+	assert_true(d.lock.queue.line == 1 && d.lock.queue.passed == 0 && !d.lock.queue.back);
 }
 
 /* The request at the end of its wait, and the answer to a message that comes late, is the release of all: it
@@ -265,7 +265,7 @@ TEST(a_client_that_released_does_not_overtake)
 	drive_wake(&d, 0);
 	grant(&d, 1, RL_OP_CLAIM_ALL, 0);
 	grant(&d, 0, RL_OP_ENTER_ALL, 0);
-	assert_false(d.lock.contended);
+	assert_false(d.lock.queue.contended);
 	drive_release(&d);
 	struct rl_event event = {
 	    .kind = RL_EV_REPLY, .seq = d.lock.round.seq, .node = 1, .operation = RL_OP_RELEASE_ALL};
@@ -273,7 +273,7 @@ TEST(a_client_that_released_does_not_overtake)
 	drive_step(&d, event);
 	event.node = 0;
 	drive_step(&d, event);
-	assert_true(d.lock.phase == RL_IDLE && d.lock.contended);
+	assert_true(d.lock.phase == RL_IDLE && d.lock.queue.contended);
 	drive_acquire(&d);
 	assert_int_equal(d.lock.phase, RL_PAUSED);
 	assert_in_range(d.lock.retry_at_ns - d.now_ns, RL_NS_PER_MS, 6 * RL_NS_PER_MS);
@@ -302,7 +302,7 @@ TEST(a_waiter_gets_a_number)
 	refuse_as(&d, 1, RL_OP_CLAIM_ALL, 2, 0);
 	drive_ticks_until(&d, 1);
 	refuse_as(&d, 0, RL_OP_ENTER_ALL, 2, 1);
-	assert_int_equal(d.lock.obstacle, 2);
+	assert_int_equal(d.lock.queue.obstacle, 2);
 	drive_wake(&d, 0);
 	assert_true(d.fx.send == RL_OP_CLAIM_ALL && d.fx.nodes == 7 && d.fx.enter == 1);
 	tell(&d, 0, RL_OP_ENTER_ALL, 7);

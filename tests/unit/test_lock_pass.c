@@ -108,6 +108,8 @@ static bool fits_at(struct pair *p, uint64_t ns)
 {
 	p->from.lock.rules = &p->from.rules;
 	p->to.lock.rules = &p->to.rules;
+	p->from.lock.policy = p->from.rules.policy;
+	p->to.lock.policy = p->to.rules.policy;
 	return rl_hold_may_pass(&p->from.lock, &p->to.lock, ns);
 }
 

@@ -121,9 +121,9 @@ TEST(probe)
 	struct drive d;
 	struct rl_rules rules = drive_rules(3);
 	drive_init(&d, &rules);
-	d.lock.refused = 1;
+	d.lock.claim.refused = 1;
 	drive_probe(&d);
-	assert_true(d.fx.sign && d.fx.ttl_ns == rules.ttl_ns && d.lock.refused == 0);
+	assert_true(d.fx.sign && d.fx.ttl_ns == rules.ttl_ns && d.lock.claim.refused == 0);
 	drive_votes(&d, "YYD");
 	drive_expect(&d, "[    0.000] idle: query -> idle ... | send probe #1\n"
 	                 "[    0.000] idle: reply #1 node 0 YES, 1 YES, 2 DOWN -> idle YY- | done probe OK\n");

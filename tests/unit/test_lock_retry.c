@@ -43,7 +43,7 @@ TEST(tries_until_the_deadline)
 	uint64_t last_send = 0;
 	unsigned attempts = 1;
 	while (rl_state_is_busy(&d.lock)) {
-		drive_votes(&d, d.lock.stage == RL_STAGE_ALL ? "NN" : "N");
+		drive_votes(&d, d.lock.queue.stage == RL_STAGE_ALL ? "NN" : "N");
 		drive_forget(&d);
 		if (!rl_state_is_busy(&d.lock))
 			break;

@@ -114,7 +114,7 @@ TEST(a_waiter_looks_for_its_gate_when_it_knows_all_nodes)
 		drive_play(&d, "until 120");
 		assert_int_equal(d.lock.phase, known ? RL_ACQUIRING : RL_PAUSED);
 		drive_play(&d, "until 230");
-		assert_true(d.lock.phase == RL_ACQUIRING && d.lock.stage == RL_STAGE_GATE);
+		assert_true(d.lock.phase == RL_ACQUIRING && d.lock.queue.stage == RL_STAGE_GATE);
 	}
 }
 
@@ -224,7 +224,7 @@ TEST(the_gate_of_all_is_the_first_that_works)
 	struct rl_rules alone = shared(0);
 	alone.node_count = alone.quorum = 1;
 	d = drive_begin(alone, "acquire; at 1; votes D");
-	assert_true(d.lock.gate == 0 && d.lock.phase == RL_IDLE);
+	assert_true(d.lock.queue.gate == 0 && d.lock.phase == RL_IDLE);
 }
 
 /* ---- a writer after them ---- */
@@ -280,7 +280,7 @@ TEST(a_writer_with_the_gate_queues_where_readers_are)
 	        "quits | done acquire OK\n"
 	        "[    3.000] held: reply #3 node 2 NO -> held YYN until 29700.000\n"
 	        "[    3.000] held: release -> releasing ... | send leave #4 bars owed 7\n");
-	assert_false(d.lock.beside);
+	assert_false(d.lock.queue.beside);
 }
 
 TEST(where_all_say_yes_nothing_is_left)
@@ -288,7 +288,7 @@ TEST(where_all_say_yes_nothing_is_left)
 	struct drive d = behind_readers(2);
 	drive_tells(&d, "votes .Y",
 	            "[    3.000] acquiring: reply #3 node 1 YES -> held YY until 29700.000 | done acquire OK\n");
-	assert_false(d.lock.beside);
+	assert_false(d.lock.queue.beside);
 }
 
 /* The places are given up with the gate: readers who wait there before it would have no turn. */
@@ -316,7 +316,8 @@ TEST(a_message_from_beside_the_gate)
 	                 "[    3.000] acquiring: wake node 2 -> acquiring Y.. | send enter #3 again to 2 in line "
 	                 "everywhere ttl 30000.000\n"
 	                 "[    3.000] acquiring: wake node 0 -> acquiring Y.. | send leave #0 to 1 quits\n");
-	drive_step(&d, (struct rl_event){.kind = RL_EV_WAKE, .node = 1, .call = (uint16_t)(d.lock.call - 1)});
+	drive_step(&d,
+	           (struct rl_event){.kind = RL_EV_WAKE, .node = 1, .call = (uint16_t)(d.lock.queue.call - 1)});
 	assert_true(d.fx.send == RL_OP_LEAVE && d.fx.tidies);
 }
 
@@ -325,14 +326,14 @@ TEST(others_are_asked_again_without_a_place)
 {
 	struct drive d = at_its_turn(drive_waiting_rules(3, 10000), "somebody");
 	drive_play(&d, "until 3");
-	assert_true(d.fx.again && !d.fx.stands && !d.lock.beside);
+	assert_true(d.fx.again && !d.fx.stands && !d.lock.queue.beside);
 	d = at_its_turn(drive_waiting_rules(3, 10000), "");
 	d.hears = 1;
 	drive_play(&d, "until 3");
-	assert_true(d.fx.again && !d.fx.stands && !d.lock.beside);
+	assert_true(d.fx.again && !d.fx.stands && !d.lock.queue.beside);
 	d = drive_begin(drive_waiting_rules(3, 10000), "acquire; at 1; votes NNN; until 2");
 	say_no(&d, 0, "", -1);
-	assert_false(d.lock.behind_readers);
+	assert_false(d.lock.queue.behind_readers);
 }
 
 /* ---- upgrade and downgrade ---- */
@@ -353,6 +354,66 @@ SCENARIO(somebody_else_has_it_too, drive_begin(shared(0), "acquire; votes YYY; f
          "[ 1001.000] held: reply #2 node 0 YES, 1 NO, 2 NO -> held ... until 29698.000 | send extend share "
          "#3 ttl 30000.000 | done upgrade BUSY\n"
          "[ 1002.000] held: reply #3 node 0 YES, 1 YES -> held YY. until 30699.000\n")
+
+/* The node's answer to an upgrade is that our token is not in the key (-1), or that another one is, too (0).
+ */
+static void refuse(struct drive *d, unsigned node, int verdict)
+{
+	struct rl_vote vote = {.code = REDLOCK_VOTE_NO, .told = RL_TOLD(VERDICT), .verdict = verdict};
+	drive_step(d, (struct rl_event){.kind = RL_EV_REPLY,
+	                                .seq = d->lock.round.seq,
+	                                .node = node,
+	                                .operation = RL_OP_UPGRADE,
+	                                .vote = vote});
+}
+
+/* Fewer are no proof, and as many as may still say so are waited for. */
+TEST(an_upgrade_of_what_a_quorum_has_lost)
+{
+	static const struct {
+		int verdicts[3];
+		const char *ends;
+	} rows[] = {
+	    {{-1, 1, -1},
+	     "[    0.000] held: reply #2 node 0 NO, 1 YES, 2 NO -> lost NYN | lost | done upgrade LOST\n"},
+	    {{-1, -1}, "[    0.000] held: reply #2 node 0 NO, 1 NO -> lost NN. | lost | done upgrade LOST\n"},
+	    {{0, 0},
+	     "[    0.000] held: reply #2 node 0 NO, 1 NO -> held ... until 29698.000 | send extend share #3 ttl "
+	     "30000.000 | done upgrade BUSY\n"},
+	    {{0, -1, -1},
+	     "[    0.000] held: reply #2 node 0 NO, 1 NO, 2 NO -> lost NNN | lost | done upgrade LOST\n"},
+	};
+	for (unsigned row = 0; row < sizeof rows / sizeof rows[0]; row++) {
+		struct drive d = drive_begin(shared(0), "acquire; votes YYY; forget; upgrade; forget");
+		for (unsigned i = 0; i < 3 && d.lock.round.turn == RL_TURN_UP && d.lock.round.open; i++)
+			if (rows[row].verdicts[i] == 1)
+				drive_reply(&d, i, REDLOCK_VOTE_YES);
+			else
+				refuse(&d, i, rows[row].verdicts[i]);
+		drive_expect(&d, rows[row].ends);
+	}
+}
+
+/* The votes of the upgrade are kept from the renewal that undoes it, and from those after it. */
+TEST(the_votes_of_a_failed_upgrade_are_kept)
+{
+	struct rl_ballot kept[REDLOCK_MAX_NODES];
+	struct drive d = drive_begin(shared(0), "acquire; votes YYY; forget");
+	d.lock.caller_votes = kept;
+	drive_play(&d, "upgrade; votes YNN; votes DDD; until 300; votes YY");
+	assert_true(d.lock.round.background && d.lock.round.seq > 3);
+	assert_int_equal(kept[0].code, REDLOCK_VOTE_YES);
+	assert_int_equal(kept[1].code, REDLOCK_VOTE_NO);
+	assert_int_equal(kept[2].code, REDLOCK_VOTE_NO);
+}
+
+/* Nobody else may be there at all. */
+SCENARIO(a_second_upgrade_of_what_a_quorum_has_lost, drive_begin(shared(0), "acquire; votes YYY; forget"),
+         "upgrade; votes YY; upgrade; votes N.N",
+         "[    0.000] held: turn -> held ... until 29698.000 | send upgrade #2 ttl 30000.000\n"
+         "[    0.000] held: reply #2 node 0 YES, 1 YES -> held YY. until 29698.000 | done upgrade OK\n"
+         "[    0.000] held: turn -> held ... until 29698.000 | send upgrade #3 ttl 30000.000\n"
+         "[    0.000] held: reply #3 node 0 NO, 2 NO -> lost N.N | lost | done upgrade LOST\n")
 
 /* The longer validity is of one who shares, and other nodes have promised it. */
 SCENARIO(an_upgrade_asks_for_what_is_left, drive_begin(shared(0), "acquire; votes YYY; forget"),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Lookups of names in their thread. getaddrinfo(3) is the test's: it says what and when it wants. */
-#include "os/resolve.h"
+#include "os/lookup.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -108,7 +108,7 @@ static struct rl_lookup *start(struct rl_poller *poller)
 static void wait_for(struct rl_poller *poller)
 {
 	struct rl_ready ready = {0};
-	while (rl_poller_wait(poller, &ready, 1, true) == 0)
+	while (rl_poller_wait(poller, &ready, 1, NULL) == 0)
 		continue;
 	assert_int_equal(ready.id, ID);
 }
@@ -122,7 +122,7 @@ static void look_up(const char *say, int fail, struct rl_lookup_result *ret)
 	wait_for(&poller);
 	assert_true(rl_lookup_take(lookup, &poller, ret));
 	struct rl_ready ready;
-	assert_int_equal(rl_poller_wait(&poller, &ready, 1, false), 0); /* it is not watched any more */
+	assert_int_equal(rl_poller_look(&poller, &ready, 1), 0); /* it is not watched any more */
 	rl_poller_close(&poller);
 }
 
@@ -205,7 +205,7 @@ TEST(not_yet)
 	struct rl_lookup *lookup = start(&poller);
 	assert_soon(asked > before);
 	assert_true(signals_blocked);
-	assert_int_equal(rl_poller_wait(&poller, &ready, 1, false), 0);
+	assert_int_equal(rl_poller_look(&poller, &ready, 1), 0);
 	assert_false(rl_lookup_take(lookup, &poller, &r));
 	held = false;
 	wait_for(&poller);
@@ -280,7 +280,7 @@ TEST(no_thread)
 	thread_error = EAGAIN;
 	assert_int_equal(rl_lookup_start("name.example", 6380, &poller, ID, &lookup), -EAGAIN);
 	thread_error = 0;
-	assert_int_equal(rl_poller_wait(&poller, &ready, 1, false), 0);
+	assert_int_equal(rl_poller_look(&poller, &ready, 1), 0);
 	rl_poller_close(&poller);
 	assert_int_equal(rl_lookup_start("name.example", 6380, &poller, ID, &lookup), -EBADF);
 	assert_null(lookup);

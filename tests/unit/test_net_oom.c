@@ -224,13 +224,13 @@ TEST(requests)
 		struct rl_buffer again = {0};
 		assert_true(++n < MAX_CALLS);
 		failmalloc_arm(n, false);
-		const struct rl_buffer *form = rl_wire_form(&wire, &r, RL_FORM_SHA);
+		const struct rl_buffer *form = rl_request_bytes(&wire, &r, RL_FORM_SHA);
 		ok = form != NULL && rl_request_write(&again, &r, RL_FORM_TEXT);
 		assert_int_equal(ok, failmalloc_failures() == 0);
 		assert_int_equal(form != NULL, wire.forms[RL_FORM_SHA].size > 0);
 		assert_int_equal(ok, again.size > 0);
 		rl_buffer_free(&again);
-		rl_wire_free(&wire);
+		rl_request_free(&wire);
 		failmalloc_disarm();
 		assert_int_equal(failmalloc_outstanding(), 0);
 	} while (!ok);

@@ -248,11 +248,11 @@ TEST(while_logging_in)
 	expect_heard(s, ""); /* nothing leaves before the first is answered */
 	scene_say(s, "-WRONGPASS no\r\n");
 	assert_true(s->node.link.state == RL_LINK_DOWN);
-	assert_true(rl_node_deadline(&s->node) <= s->now_ns);
+	assert_true(rl_link_deadline(&s->node.link) <= s->now_ns);
 	scene_play(s, "tick; turn; accept");
 	expect_heard(s, "AUTH me new\n" HELLO);
 	scene_say(s, "-WRONGPASS no\r\n"); /* these are refused too: now it waits */
-	assert_in_range(rl_node_deadline(&s->node) - s->now_ns, rl_time_ms(50), rl_time_ms(100));
+	assert_in_range(rl_link_deadline(&s->node.link) - s->now_ns, rl_time_ms(50), rl_time_ms(100));
 }
 
 /* When the first login is accepted, the second follows on the same connection. */
@@ -306,7 +306,7 @@ TEST(unanswered)
 	own_scene *s = open_with("me:old@", "AUTH me old\n");
 	s->now_ns = rl_time_ms(100000);
 	renew(s, "me", "new");
-	assert_true(rl_node_deadline(&s->node) == rl_time_ms(105000));
+	assert_true(rl_link_deadline(&s->node.link) == rl_time_ms(105000));
 	scene_at(s, 105000);
 	assert_int_equal(s->node.link.state, RL_LINK_DOWN);
 	assert_int_equal(s->node.link.backoff.failures, 0);

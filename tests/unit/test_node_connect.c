@@ -32,7 +32,7 @@ TEST(no_gate)
 	assert_string_equal(s->node.link.facts.run_id, "0123456789012345678901234567890123456789");
 	assert_true(s->node.identified);
 	expect_answers(s, "acquire #1 YES\n");
-	assert_true(rl_node_deadline(&s->node) == UINT64_MAX);
+	assert_true(rl_link_deadline(&s->node.link) == UINT64_MAX);
 }
 
 TEST(gate)
@@ -91,7 +91,7 @@ TEST(nobody_listens)
 	own_scene *s = scene_open("", "");
 	assert_int_equal(unlink(s->path), 0);
 	assert_int_equal(scene_submit(s, REDLOCK_OP_ACQUIRE, 1, 1), REDLOCK_VOTE_DOWN);
-	assert_int_equal(rl_node_deadline(&s->node), 0); /* broken: to be collected at once */
+	assert_int_equal(rl_link_deadline(&s->node.link), 0); /* broken: to be collected at once */
 	scene_turn(s);
 	expect_answers(s, "");
 	assert_string_equal(s->node.link.failure_text, "No such file or directory");
@@ -110,8 +110,8 @@ TEST(refused_over_tcp)
 	enum redlock_vote_code vote = scene_submit(s, REDLOCK_OP_ACQUIRE, 1, 1);
 	for (unsigned i = 0; i < 1000 && s->node.link.state != RL_LINK_DOWN; i++) {
 		struct rl_ready ready;
-		if (s->node.link.state == RL_LINK_CONNECTING && rl_poller_wait(&s->poller, &ready, 1, true) == 1)
-			rl_node_ready(&s->node, ready.id, ready.events, s->now_ns);
+		if (s->node.link.state == RL_LINK_CONNECTING && rl_poller_wait(&s->poller, &ready, 1, NULL) == 1)
+			rl_link_ready(&s->node.link, ready.id, ready.events, s->now_ns);
 		scene_turn(s);
 	}
 	if (vote == REDLOCK_VOTE_PENDING)
@@ -130,7 +130,7 @@ TEST(unresolved)
 	assert_int_equal(scene_submit(s, REDLOCK_OP_ACQUIRE, 1, 1), REDLOCK_VOTE_NAME);
 	assert_int_equal(scene_owe(s, 1, 0), REDLOCK_VOTE_NAME);
 	assert_int_equal(rl_node_owed(&s->node), 0);
-	assert_true(rl_node_deadline(&s->node) == UINT64_MAX);
+	assert_true(rl_link_deadline(&s->node.link) == UINT64_MAX);
 	rl_node_connect(&s->node, s->now_ns);
 	assert_int_equal(s->node.link.state, RL_LINK_DOWN);
 }
@@ -145,7 +145,7 @@ TEST(backoff)
 	scene_play(s, "connect; turn");
 	for (unsigned i = 0; i < COUNT(most_ms); i++) {
 		assert_int_equal(s->node.link.state, RL_LINK_DOWN);
-		uint64_t due = rl_node_deadline(&s->node);
+		uint64_t due = rl_link_deadline(&s->node.link);
 		delays[i] = due - s->now_ns;
 		assert_in_range(delays[i], rl_time_ms(most_ms[i]) / 2, rl_time_ms(most_ms[i]));
 		assert_int_equal(scene_submit(s, REDLOCK_OP_ACQUIRE, 1, 1), REDLOCK_VOTE_DOWN); /* and waits */
@@ -170,7 +170,7 @@ TEST(comes_back_on_demand)
 	assert_int_equal(s->node.link.state, RL_LINK_DOWN);
 	assert_int_equal(s->node.link.backoff.failures, 0);
 	expect_failure(s, REDLOCK_VOTE_CLOSED, "connection closed by the server");
-	assert_in_range(rl_node_deadline(&s->node) - s->now_ns, 0, rl_time_ms(1000));
+	assert_in_range(rl_link_deadline(&s->node.link) - s->now_ns, 0, rl_time_ms(1000));
 	assert_int_equal(scene_submit(s, REDLOCK_OP_ACQUIRE, 1, 1), REDLOCK_VOTE_PENDING);
 	scene_accept(s);
 	expect_heard(s, HELLO "SET job token1 NX PX 30000\n");
@@ -188,7 +188,7 @@ TEST(brief_connections)
 		scene_play(s, "pass 999; hang up; turn");
 		assert_int_equal(s->node.link.backoff.failures, want_failures[i]);
 	}
-	assert_in_range(rl_node_deadline(&s->node) - s->now_ns, rl_time_ms(200), rl_time_ms(400));
+	assert_in_range(rl_link_deadline(&s->node.link) - s->now_ns, rl_time_ms(200), rl_time_ms(400));
 	assert_int_equal(scene_submit(s, REDLOCK_OP_ACQUIRE, 1, 1), REDLOCK_VOTE_DOWN);
 	assert_int_equal(s->node.link.state, RL_LINK_DOWN);
 }
@@ -199,7 +199,7 @@ TEST(debts_come_back_soon)
 		own_scene *s = scene_connected((int)i + 1);
 		scene_play(s, "pass 1000; acquire 1 #1; owe 1 #0; hear; hang up; turn; take");
 		assert_true(rl_node_owed(&s->node) > 0);
-		assert_in_range(rl_node_deadline(&s->node) - s->now_ns, 0, rl_time_ms(100));
+		assert_in_range(rl_link_deadline(&s->node.link) - s->now_ns, 0, rl_time_ms(100));
 	}
 }
 
@@ -239,7 +239,7 @@ TEST(connecting_times_out)
 	own_scene *s = scene_open("", "");
 	scene_submit(s, REDLOCK_OP_ACQUIRE, 1, 1);
 	assert_int_equal(s->node.link.state, RL_LINK_CONNECTING); /* no turn yet: as if it were on the way */
-	assert_true(rl_node_deadline(&s->node) == rl_time_ms(4000));
+	assert_true(rl_link_deadline(&s->node.link) == rl_time_ms(4000));
 	s->now_ns = rl_time_ms(4000) - 1;
 	rl_node_tick(&s->node, s->now_ns);
 	assert_int_equal(s->node.link.state, RL_LINK_CONNECTING);
@@ -255,7 +255,7 @@ TEST(silence)
 	assert_int_equal(s->node.link.state, RL_LINK_OPEN); /* idle */
 	scene_play(s, "query 1 #1; query 1 #2; hear; at 104000");
 	scene_say(s, "*4\r\n$4\r\nnone\r\n:-2\r\n:0\r\n"); /* a part of the answer */
-	assert_true(rl_node_deadline(&s->node) == rl_time_ms(109000));
+	assert_true(rl_link_deadline(&s->node.link) == rl_time_ms(109000));
 	scene_at(s, 108999);
 	assert_int_equal(s->node.link.state, RL_LINK_OPEN);
 	scene_submit(s, REDLOCK_OP_QUERY, 1, 3); /* asking more does not put it off */

@@ -322,7 +322,7 @@ static void garbage_for(const char *reply, const char *failure)
 TEST(garbage_for_a_set)
 {
 	garbage_for("HTTP/1.1 400 Bad Request\r\n\r\n", "the answer is not the Redis protocol");
-	garbage_for(":5\r\n", "the answer is not one to what was asked");
+	garbage_for(":5\r\n", "the answer is not to this request");
 }
 
 /* A release that is asked for while the answers of a broken connection are still being handed out: after a
@@ -332,7 +332,7 @@ TEST(release_while_breaking)
 	for (unsigned sent = 0; sent < 2; sent++) {
 		own_scene *s = scene_begin_connected(77, "acquire 1 #1; acquire 2 #2");
 		if (sent)
-			rl_node_flush(&s->node);
+			rl_submit_flush(&s->node);
 		rl_link_fail(&s->node.link, REDLOCK_VOTE_CLOSED, "cut");
 		assert_int_equal(s->node.link.state, RL_LINK_BROKEN);
 		assert_int_equal(scene_owe(s, 2, 0), REDLOCK_VOTE_DOWN);

@@ -109,7 +109,7 @@ TEST(partial_sends)
 		                         .ttl_ms = 1};
 		assert_int_equal(scene_request(s, &set), REDLOCK_VOTE_PENDING);
 	}
-	rl_node_flush(&s->node);
+	rl_submit_flush(&s->node);
 	assert_true(s->node.link.watching_write); /* it did not fit */
 	assert_true(rl_outbox_unsent(&s->node.link.outbox).size > 0);
 	const char *heard = scene_heard(s);
@@ -147,7 +147,7 @@ TEST(answered_in_the_middle)
 	own_scene *s = scene_connected(9);
 	scene_narrow(s, 4608);
 	assert_int_equal(scene_large(s, REDLOCK_OP_ACQUIRE, 60000, false), REDLOCK_VOTE_PENDING);
-	rl_node_flush(&s->node);
+	rl_submit_flush(&s->node);
 	assert_false(rl_outbox_front_unsent(&s->node.link.outbox));
 	assert_false(rl_outbox_front_sent(&s->node.link.outbox));
 	scene_vote(s, "+OK\r\n", "acquire #1 GARBAGE\n");
@@ -370,12 +370,12 @@ TEST(sending_fails)
 TEST(ready_without_cause)
 {
 	own_scene *s = scene_connected(9);
-	rl_node_ready(&s->node, s->node.link.watch_id, RL_READABLE | RL_WRITABLE, s->now_ns);
+	rl_link_ready(&s->node.link, s->node.link.watch_id, RL_READABLE | RL_WRITABLE, s->now_ns);
 	rl_node_tick(&s->node, s->now_ns);
 	assert_int_equal(s->node.link.state, RL_LINK_OPEN);
 	scene_play(s, "hang up; turn");
-	rl_node_ready(&s->node, s->node.link.watch_id, RL_READABLE | RL_WRITABLE, s->now_ns);
-	rl_node_flush(&s->node);
+	rl_link_ready(&s->node.link, s->node.link.watch_id, RL_READABLE | RL_WRITABLE, s->now_ns);
+	rl_submit_flush(&s->node);
 	assert_int_equal(s->node.link.state, RL_LINK_DOWN);
 	expect_answers(s, "");
 }

@@ -59,7 +59,7 @@ static struct scene *open_scene(void)
 
 static void ended(struct scene *s)
 {
-	rl_node_ready(&s->node, process.lookups[0].id, RL_READABLE, s->now_ns);
+	rl_link_ready(&s->node.link, process.lookups[0].id, RL_READABLE, s->now_ns);
 	scene_turn(s);
 }
 
@@ -107,7 +107,7 @@ TEST(does_not_exist)
 		assert_int_equal(rl_node_owed(&s->node), 0);
 		assert_string_equal(s->node.link.failure_text, "no such name"); /* no more than servers may say */
 		assert_int_equal(scene_submit(s, REDLOCK_OP_ACQUIRE, 1, 2), REDLOCK_VOTE_NAME);
-		uint64_t due = rl_node_deadline(&s->node);
+		uint64_t due = rl_link_deadline(&s->node.link);
 		assert_in_range(due - s->now_ns, rl_time_ms(most_ms[i]) / 2, rl_time_ms(most_ms[i]));
 		assert_int_equal(lookups, i + 1);
 		s->now_ns = due;
@@ -123,18 +123,18 @@ TEST(silent)
 {
 	own_scene *s = open_scene();
 	scene_submit(s, REDLOCK_OP_ACQUIRE, 1, 1);
-	assert_true(rl_node_deadline(&s->node) == rl_time_ms(4000));
+	assert_true(rl_link_deadline(&s->node.link) == rl_time_ms(4000));
 	scene_at(s, 4000);
 	expect_answers(s, "acquire #1 NAME\n");
 	assert_string_equal(s->node.link.failure_text, "the name server does not answer");
 	assert_int_equal(s->node.link.backoff.failures, 1);
 	assert_int_equal(scene_submit(s, REDLOCK_OP_ACQUIRE, 1, 2), REDLOCK_VOTE_NAME);
-	assert_true(rl_node_deadline(&s->node) == UINT64_MAX);
+	assert_true(rl_link_deadline(&s->node.link) == UINT64_MAX);
 	s->now_ns = rl_time_ms(30000);
 	not_found(s);
 	assert_string_equal(s->node.link.failure_text, "no such name");
 	assert_int_equal(s->node.link.backoff.failures, 2);
-	assert_in_range(rl_node_deadline(&s->node) - s->now_ns, rl_time_ms(100), rl_time_ms(200));
+	assert_in_range(rl_link_deadline(&s->node.link) - s->now_ns, rl_time_ms(100), rl_time_ms(200));
 	assert_int_equal(lookups, 1);
 	scene_play(s, "due; tick");
 	assert_int_equal(lookups, 2);
@@ -142,7 +142,7 @@ TEST(silent)
 	scene_turn(s);
 	s->node.link.backoff.retry_at_ns = UINT64_MAX; /* whatever it was */
 	found(s, s->path);
-	assert_true(rl_node_deadline(&s->node) == s->now_ns);
+	assert_true(rl_link_deadline(&s->node.link) == s->now_ns);
 	scene_play(s, "tick; greet 1");
 	assert_int_equal(lookups, 2);
 }

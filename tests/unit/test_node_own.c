@@ -85,7 +85,7 @@ TEST(the_connection_ends_first)
 		own_scene *s = scene_connected(77);
 		try_set(1);
 		if (sent)
-			rl_node_flush(&s->node);
+			rl_submit_flush(&s->node);
 		rl_link_fail(&s->node.link, REDLOCK_VOTE_CLOSED, "cut");
 		if (sent)
 			give_up(); /* while it breaks, or before */
@@ -153,6 +153,67 @@ TEST(an_earlier_copy_may_come)
 	an_earlier_copy_of_the_release(":1\r\n", 0);
 	an_earlier_copy_of_the_release(
 	    "-NOPERM this user has no permissions to run the 'client|kill' command\r\n", 1);
+}
+
+/* A yes to a random token was no vote, and was given back while the attempt went on with that token. As long
+ * as this release may come, no key with the token is a vote: neither one that the node makes nor one that it
+ * was handed. Other tokens are not concerned. */
+static void a_release_in_the_midst(const char *killed, const char *vote, const char *heard)
+{
+	const struct rl_slice job = {"job", 3}, token = {"token1", 6};
+	own_scene *s = scene_begin_connected(77, "acquire 1 #1; hear");
+	assert_false(rl_submit_may_release(&s->node, job, token, s->now_ns));
+	assert_true(rl_submit_give_back(&s->node, rl_outbox_front(&s->node.link.outbox)));
+	assert_true(rl_submit_may_release(&s->node, job, token, s->now_ns));
+	assert_false(rl_submit_may_release(&s->node, job, (struct rl_slice){"token2", 6}, s->now_ns));
+	scene_say(s, "+OK\r\n");
+	expect_heard(s, "EVAL vacate 2 job {job}:redlock:queue token1\n");
+	scene_play(s, "hang up; turn; take");
+	assert_int_equal(s->node.ledger.debts.count, 1);
+	assert_true(rl_submit_may_release(&s->node, job, token, s->now_ns));
+	scene_play(s, "due; tick; accept; acquire 1 #2");
+	scene_say(s, ":78\r\n$47\r\nrun_id:0000000000000000000000000000000000000007\r\n" NO_NATIVE);
+	scene_heard(s);
+	scene_say(s, killed);
+	scene_say(s, ":0\r\n+OK\r\n"); /* to the debt and the SET */
+	expect_answers(s, vote);
+	expect_heard(s, heard);
+	if (heard[0] != '\0')
+		scene_say(s, ":1\r\n");
+	assert_int_equal(rl_submit_may_release(&s->node, job, token, s->now_ns), heard[0] != '\0');
+	s->now_ns += 61000 * UINT64_C(1000000);
+	assert_false(rl_submit_may_release(&s->node, job, token, s->now_ns));
+}
+
+TEST(a_yes_that_was_given_back)
+{
+	a_release_in_the_midst(":1\r\n", "acquire #2 YES\n", "");
+	a_release_in_the_midst("-NOPERM this user has no permissions to run the 'client|kill' command\r\n",
+	                       "acquire #2 STALE\n", "EVALSHA vacate 2 job {job}:redlock:queue token1\n");
+}
+
+/* Attempts with other tokens go on: a minute without votes of a single server is a minute without the lock.
+ */
+TEST(a_ghost_is_of_one_token)
+{
+	struct rl_facts facts = {0};
+	struct rl_ledger ledger = {0};
+	struct rl_entry release = {.operation = RL_OP_RELEASE, .own_value = true, .goes_on = true};
+	for (release.token_hash = 1; release.token_hash <= RL_GHOST_TOKENS + 1; release.token_hash++) {
+		rl_ledger_lose(&ledger, &release);
+		rl_ledger_break(&ledger, &facts, 1);
+		bool many = release.token_hash > RL_GHOST_TOKENS;
+		assert_true(rl_ledger_has_ghost_of(&ledger, release.token_hash, 1));
+		assert_int_equal(rl_ledger_has_ghost_of(&ledger, 77, 1), many);
+	}
+	rl_ledger_opened(&ledger, 1);
+	assert_true(rl_ledger_has_ghost_of(&ledger, 77, 1));
+	assert_false(rl_ledger_has_ghost_of(&ledger, 77, 1 + 61000 * UINT64_C(1000000)));
+	release = (struct rl_entry){.operation = RL_OP_RELEASE, .own_value = true};
+	ledger = (struct rl_ledger){0};
+	rl_ledger_lose(&ledger, &release);
+	rl_ledger_break(&ledger, &facts, 1);
+	assert_false(rl_ledger_has_ghost_of(&ledger, 0, 1));
 }
 
 /* The owner of a ghost counts: the ghost of a random value, which is never used again, does no harm. */

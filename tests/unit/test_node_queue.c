@@ -167,6 +167,19 @@ TEST(release_is_barred)
 	assert_int_equal(rl_node_owed(&s->node) + s->node.ledger.lingering, 0);
 }
 
+/* Where no script may be run nothing else is left, and each of several releases is asked for once. */
+TEST(releases_by_script_alone_are_barred)
+{
+	enum { MANY = 5 };
+	own_scene *s = scene_connected(9);
+	for (unsigned i = 0; i < MANY; i++)
+		ask(s, RL_OP_SHARE_RELEASE, i + 1);
+	(void)scene_heard(s);
+	for (unsigned i = 0; i < MANY; i++)
+		scene_say(s, "-NOPERM this user has no permissions to run the 'eval' command\r\n");
+	expect_heard(s, "");
+}
+
 /* A release that the server has forgotten is asked for by its text, and still looks at the queue. */
 TEST(release_is_forgotten)
 {

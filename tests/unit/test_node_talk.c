@@ -138,7 +138,7 @@ TEST(by_transaction)
 	scene_say(s, "+OK\r\n*0\r\n+OK\r\n+QUEUED\r\n+QUEUED\r\n+QUEUED\r\n+QUEUED\r\n"
 	             "*4\r\n+string\r\n:9\r\n:6\r\n" VALUE("token1"));
 	expect_answers(s, "query #5 YES\n");
-	assert_true(rl_node_deadline(&s->node) == UINT64_MAX);
+	assert_true(rl_link_deadline(&s->node.link) == UINT64_MAX);
 }
 
 TEST(order_of_one_name)

@@ -276,6 +276,25 @@ TEST(the_configuration_of_most_nodes)
 	rl_set_free(set);
 }
 
+/* A client that writes a record again says so of its configuration, also when the node that said it was
+ * wiped: the mark stays until the configuration changes. */
+TEST(a_change_that_is_finished_stays_so)
+{
+	set = make(false);
+	say(0, RL_SET_ADMITTED, OURS, "s", "c", "-", 2);
+	assert_false(set->done);
+	say(1, RL_SET_ADMITTED, OURS | RL_SET_DONE, "s", "c", "-", 2);
+	assert_true(set->done);
+	rl_set_forget(set, 1);
+	say_bare(1);
+	assert_true(set->done);
+	say(0, RL_SET_ADMITTED, OURS | BEFORE, "s", "d", "c", 3);
+	say(2, RL_SET_ADMITTED, OURS | BEFORE, "s", "d", "c", 3);
+	assert_string_equal(set->config, "d");
+	assert_false(set->done);
+	rl_set_free(set);
+}
+
 /* A member that was replaced tells its record first: the list has another id where the others are. */
 TEST(a_former_list_without_the_member_that_was_replaced)
 {
@@ -285,6 +304,8 @@ TEST(a_former_list_without_the_member_that_was_replaced)
 	uint8_t generation = set->generation;
 	say(0, RL_SET_ADMITTED, BEFORE, "s", "d", "k", 3);
 	expect(0, REDLOCK_VOTE_YES, ":k");
+	expect(2, REDLOCK_VOTE_QUARANTINE, "read again");
+	say(2, RL_SET_ADMITTED, OURS, "s", "c", "-", 1);
 	expect(2, REDLOCK_VOTE_FOREIGN, "another configuration");
 	assert_true(generation != 0 && set->generation != 0 && set->generation != generation);
 	assert_true(set->step < set->latest); /* it admits nobody */
@@ -322,10 +343,10 @@ TEST(objections_to_a_node)
 	     "another configuration"},
 	    {RL_SET_ADMITTED, OURS | RL_SET_REPLICAS, "s", "c", REDLOCK_VOTE_FOREIGN, REDLOCK_VOTE_YES, ""},
 	    {RL_SET_ADMITTED, OURS | RL_SET_PROMOTED, "s", "c", REDLOCK_VOTE_FOREIGN, REDLOCK_VOTE_YES, ""},
-	    {RL_SET_ADMITTED, OURS | RL_SET_NAMELESS, "s", "c", REDLOCK_VOTE_FOREIGN, REDLOCK_VOTE_FOREIGN,
+	    {RL_SET_ADMITTED, OURS | RL_SET_NAMELESS, "s", "c", REDLOCK_VOTE_NOPERM, REDLOCK_VOTE_NOPERM,
 	     "run_id"},
-	    {RL_SET_ADMITTED, OURS | RL_SET_NAMELESS | RL_SET_REPLICAS, "s", "c", REDLOCK_VOTE_FOREIGN,
-	     REDLOCK_VOTE_FOREIGN, "permit INFO"},
+	    {RL_SET_ADMITTED, OURS | RL_SET_NAMELESS | RL_SET_REPLICAS, "s", "c", REDLOCK_VOTE_NOPERM,
+	     REDLOCK_VOTE_NOPERM, "permit +info"},
 	    {RL_SET_QUARANTINE, OURS, "s", "c", REDLOCK_VOTE_QUARANTINE, REDLOCK_VOTE_QUARANTINE, ""},
 	    {RL_SET_OVER, 0, "s", "b", REDLOCK_VOTE_QUARANTINE, REDLOCK_VOTE_QUARANTINE, ""}, /* an old backup */
 	    {RL_SET_OVER, OURS, "t", "c", REDLOCK_VOTE_FOREIGN, REDLOCK_VOTE_FOREIGN, "another node set"},

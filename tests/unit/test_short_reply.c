@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Replies that are told by their bytes, and that they are the same as those of the parser, however the stream
  * is cut. */
-#include "net/short_reply.h"
+#include "net/resp.h"
 
 #include "feed.h"
 #include "unit.h"
@@ -9,18 +9,18 @@
 TEST(whole_replies)
 {
 	struct rl_reply_value value;
-	assert_int_equal(rl_short_reply("+OK\r\n:1", 7, &value), 5);
+	assert_int_equal(rl_resp_short("+OK\r\n:1", 7, &value), 5);
 	assert_int_equal(value.type, RL_REPLY_STATUS);
 	assert_string_equal(value.text, "OK");
 	assert_int_equal(value.kept, 2);
 	assert_int_equal(value.length, 2);
-	assert_int_equal(rl_short_reply(":1\r\n", 4, &value), 4);
+	assert_int_equal(rl_resp_short(":1\r\n", 4, &value), 4);
 	assert_int_equal(value.type, RL_REPLY_INTEGER);
 	assert_int_equal(value.integer, 1);
-	assert_int_equal(rl_short_reply(":0\r\n", 4, &value), 4);
+	assert_int_equal(rl_resp_short(":0\r\n", 4, &value), 4);
 	assert_int_equal(value.type, RL_REPLY_INTEGER);
 	assert_int_equal(value.integer, 0);
-	assert_int_equal(rl_short_reply("$-1\r\n", 5, &value), 5);
+	assert_int_equal(rl_resp_short("$-1\r\n", 5, &value), 5);
 	assert_int_equal(value.type, RL_REPLY_NIL);
 }
 
@@ -34,7 +34,7 @@ TEST(everything_else)
 	};
 	for (unsigned i = 0; i < COUNT(others); i++) {
 		struct rl_reply_value value;
-		assert_int_equal(rl_short_reply(others[i], strlen(others[i]), &value), 0);
+		assert_int_equal(rl_resp_short(others[i], strlen(others[i]), &value), 0);
 	}
 }
 

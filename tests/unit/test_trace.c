@@ -49,7 +49,7 @@ TEST(events_and_phases)
 
 TEST(letters_of_votes)
 {
-	static const char letters[] = ".YNT-----------!!!!!!-!!-Q!!!--!!!";
+	static const char letters[] = ".YNT-----------!!!!!!-!!-Q!!!--!!!---";
 	struct rl_effects fx = {0};
 	struct rl_event event = {.kind = RL_EV_TICK};
 	assert_int_equal(strlen(letters), REDLOCK_VOTE_COUNT); /* one more than nodes */

@@ -46,6 +46,10 @@ static const struct good {
     {"redis+sentinel://a/m", "a:26379", 0, 0, NULL, NULL, "redis+sentinel://a:26379/m"},
     {"VALKEY+sentinel://u:p@a,[::1]:7,b:8/m-1.x/3", "a:26379,[::1]:7,b:8", 0, 3, "u", "p",
      "redis+sentinel://a:26379,[::1]:7,b:8/m-1.x/3"},
+    {"redis+cluster://a", "a:6379", 0, 0, NULL, NULL, "redis+cluster://a:6379"},
+    {"valkeys+cluster://u:p@a:1,[::1],b/", "a:1,[::1]:6379,b:6379", 0, 0, "u", "p",
+     "rediss+cluster://a:1,[::1]:6379,b:6379"},
+    {"redis+cluster://a/0", "a:6379", 0, 0, NULL, NULL, "redis+cluster://a:6379"},
     {"rediss+sentinel://a:1/m?sentinel_plain=1&sentinel_user=u%2C&sentinel_password=%40p", "a:1", 0, 0, NULL,
      NULL, "rediss+sentinel://a:1/m"},
     {"unix://:p@q@/a", "/a", 0, 0, NULL, "p@q", "unix:///a"},
@@ -56,16 +60,27 @@ static const struct good {
 #define BAD_MASTER                                                                                           \
 	"the name of the Sentinels' master is missing or not valid: redis+sentinel://host1,host2:26379/NAME"
 #define BAD_QUERY                                                                                            \
-	"the only parameters of a URL are: ?db=N after a Unix path ?sentinel_plain=N of +sentinel "              \
+	"the only parameters of a URL are: ?replicas=N ?db=N after a Unix path ?sentinel_plain=N of +sentinel "  \
 	"?sentinel_user=U ?sentinel_password=P of +sentinel"
-#define MANY_SENTINELS "a node has at most 7 Sentinels, and their list at most 200 bytes"
+#define MANY_SENTINELS                                                                                       \
+	"a URL has at most 7 Sentinels or servers of a cluster, and their list at most 200 bytes"
+#define BAD_CLUSTER "after the servers of a cluster nothing may follow but /: it has database 0 alone"
 
 static const struct bad {
 	const char *url;
 	const char *why;
 } bad[] = {
     {"unix:///" TEXT_50 TEXT_50 "1234567", "the path of a Unix socket has at most 107 bytes"},
-    {"", "the scheme must be redis://, rediss://, valkey://, valkeys://, unix:// or redis+sentinel://"},
+    {"", "the scheme must be redis://, rediss://, valkey://, valkeys://, unix://, "
+         "redis+sentinel:// or redis+cluster://"},
+    {"redis+cluster://a/1", BAD_CLUSTER},
+    {"redis+cluster://a/0/", BAD_CLUSTER},
+    {"redis+cluster://a:1,redis://b:2",
+     "put / before the comma, where the servers of the cluster end and the next URL begins"},
+    {"redis+cluster://", "the host is missing or not valid"},
+    {"redis+cluster://a,,b/", "the host is missing or not valid"},
+    {"redis+cluster://a,b,c,d,e,f,g,h/", MANY_SENTINELS},
+    {"redis+cluster://a/?sentinel_plain=1", "only redis+sentinel:// has parameters sentinel_..."},
     {"redis+sentinel://a,b", BAD_MASTER},
     {"redis+sentinel://a,b/", BAD_MASTER},
     {"redis+sentinel://a/m n", BAD_MASTER},
@@ -81,22 +96,24 @@ static const struct bad {
     {"redis://a?sentinel_plain=1", "only redis+sentinel:// has parameters sentinel_..."},
     {"localhost:6379", "the scheme is missing: redis://localhost:6379"},
     {"127.0.0.1:7201", "the scheme is missing: redis://127.0.0.1:7201"},
+    {"::1", "an IPv6 address needs brackets: redis://[::1]:6379"},
+    {"fe80::1:7201", "an IPv6 address needs brackets: redis://[::1]:6379"},
     {"[::1]:7201", "the scheme is missing: redis://[::1]:7201"},
     {"localhost", "the scheme is missing: redis://localhost"},
-    {"user:hunter2",
-     "the scheme must be redis://, rediss://, valkey://, valkeys://, unix:// or redis+sentinel://"},
-    {"u:p@h:6379",
-     "the scheme must be redis://, rediss://, valkey://, valkeys://, unix:// or redis+sentinel://"},
+    {"user:hunter2", "the scheme must be redis://, rediss://, valkey://, valkeys://, unix://, "
+                     "redis+sentinel:// or redis+cluster://"},
+    {"u:p@h:6379", "the scheme must be redis://, rediss://, valkey://, valkeys://, unix://, "
+                   "redis+sentinel:// or redis+cluster://"},
     {"redis://a redis://b", "there is a blank in the URL; separate the URLs of several nodes with commas"},
     {"unix:///a\tunix:///b", "there is a blank in the URL; separate the URLs of several nodes with commas"},
-    {"redis:/h",
-     "the scheme must be redis://, rediss://, valkey://, valkeys://, unix:// or redis+sentinel://"},
-    {" redis://h",
-     "the scheme must be redis://, rediss://, valkey://, valkeys://, unix:// or redis+sentinel://"},
-    {"http://h",
-     "the scheme must be redis://, rediss://, valkey://, valkeys://, unix:// or redis+sentinel://"},
-    {"redisss://h",
-     "the scheme must be redis://, rediss://, valkey://, valkeys://, unix:// or redis+sentinel://"},
+    {"redis:/h", "the scheme must be redis://, rediss://, valkey://, valkeys://, unix://, "
+                 "redis+sentinel:// or redis+cluster://"},
+    {" redis://h", "the scheme must be redis://, rediss://, valkey://, valkeys://, unix://, "
+                   "redis+sentinel:// or redis+cluster://"},
+    {"http://h", "the scheme must be redis://, rediss://, valkey://, valkeys://, unix://, "
+                 "redis+sentinel:// or redis+cluster://"},
+    {"redisss://h", "the scheme must be redis://, rediss://, valkey://, valkeys://, unix://, "
+                    "redis+sentinel:// or redis+cluster://"},
     {"rediss://", "the host is missing or not valid"},
     {"redis://", "the host is missing or not valid"},
     {"redis://:6379", "the host is missing or not valid"},

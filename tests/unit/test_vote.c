@@ -31,11 +31,11 @@ TEST(every_vote_is_named)
 TEST(numbers_stay)
 {
 	static const char *const promised[] = {
-	    "PENDING",  "YES",       "NO",      "TIMEOUT", "UNSENT",     "DOWN",      "CLOSED",
-	    "BACKLOG",  "LOADING",   "BLOCKED", "OOM",     "MISCONF",    "REPLICAS",  "SERVER",
-	    "GARBAGE",  "READONLY",  "CLUSTER", "AUTH",    "NOPERM",     "COMMAND",   "DATABASE",
-	    "NAME",     "DUPLICATE", "TLS",     "STALE",   "QUARANTINE", "FOREIGN",   "UNGUARDED",
-	    "LONG_TTL", "UNCOUNTED", "CLOCK",   "SLOTS",   "SERVICE",    "UNCHECKED",
+	    "PENDING", "YES",        "NO",      "TIMEOUT",   "UNSENT",       "DOWN",      "CLOSED",    "BACKLOG",
+	    "LOADING", "BLOCKED",    "OOM",     "MISCONF",   "REPLICAS",     "SERVER",    "GARBAGE",   "READONLY",
+	    "CLUSTER", "AUTH",       "NOPERM",  "COMMAND",   "DATABASE",     "NAME",      "DUPLICATE", "TLS",
+	    "STALE",   "QUARANTINE", "FOREIGN", "UNGUARDED", "LONG_TTL",     "UNCOUNTED", "CLOCK",     "SLOTS",
+	    "SERVICE", "UNCHECKED",  "MASTER",  "SHARD",     "UNREPLICATED",
 	};
 	assert_int_equal(COUNT(promised), REDLOCK_VOTE_COUNT);
 	for (unsigned i = 0; i < COUNT(promised); i++)

@@ -130,6 +130,10 @@ static int load(struct redlock_options *o, const struct arguments *a, char *why)
 		error = redlock_options_load(o, a->cluster, a->config);
 	if (a->urls != NULL && error == 0)
 		error = redlock_options_set(o, "url", a->urls); /* before the configuration's */
+	if (error == 0 && o->sets != NULL)
+		return complain(EXIT_CONFIG,
+		                "names are spread over several node sets (`quorums`): give one of them by "
+		                "--cluster");
 	return error < 0 ? complain(EXIT_CONFIG, why[0] != '\0' ? why : redlock_strerror(error)) : EXIT_OK;
 }
 

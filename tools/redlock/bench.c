@@ -7,6 +7,7 @@
 
 #include "clock.h"
 #include "signals.h"
+#include "streams.h"
 
 enum { FAILURES_IN_ROW = 5, PROGRESS_MS = 200 };
 
@@ -40,8 +41,10 @@ static void show_progress(struct bench *bench, uint64_t now_ns)
 	if (bench->session->settings->quiet || now_ns - bench->shown_ns < PROGRESS_MS * 1000000ull || !isatty(2))
 		return;
 	bench->shown_ns = now_ns;
-	fprintf(stderr, "\r%llu pairs, %.1f s ", (unsigned long long)bench->pairs,
-	        (double)(now_ns - bench->begin_ns) / 1e9);
+	char line[64];
+	snprintf(line, sizeof line, "\r%llu pairs, %.1f s ", (unsigned long long)bench->pairs,
+	         (double)(now_ns - bench->begin_ns) / 1e9);
+	(void)streams_put_errors(line, 0);
 }
 
 bool bench_over(struct bench *bench, uint64_t running)

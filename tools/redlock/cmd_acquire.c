@@ -240,6 +240,7 @@ const struct command cmd_acquire = {
         "read T F. "
         "Without -w and -n, acquire waits for a busy lock without limit.\n",
     .groups = groups,
+    .takes_name = true,
     .min_args = 1,
     .max_args = 1,
     .run = run,

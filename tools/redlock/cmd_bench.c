@@ -9,6 +9,7 @@
 #include "cmd.h"
 #include "message.h"
 #include "signals.h"
+#include "streams.h"
 
 enum { MAX_CONCURRENCY = 10000, WARMUP_PAIRS = 20 };
 
@@ -107,7 +108,7 @@ static int run_bench(struct bench *bench)
 		code = measure(bench, settings->pairs, settings->duration_ms * 1000000);
 	seconds = (double)(clock_ns() - bench->begin_ns) / 1e9;
 	if (!settings->quiet && isatty(2))
-		fputs("\r\x1b[K", stderr);
+		(void)streams_put_errors("\r\x1b[K", 0);
 	session_drain(bench->session, NULL);
 	if (code != EXIT_OK) {
 		if (bench->failed_in_row > 0)

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "answer.h"
 #include "audit.h"
 #include "break_targets.h"
 #include "cmd.h"
@@ -42,21 +43,25 @@ static bool may_ask(void)
 	return isatty(STDIN_FILENO) && isatty(STDERR_FILENO);
 }
 
-/* False: no, or a signal came. */
-static bool is_confirmed(const struct settings *settings, const char *question)
+/* EXIT_OK: yes; EXIT_NO: no, or a signal came; EXIT_USAGE: there is no terminal to ask on. */
+static int confirm(const struct settings *settings, const char *question)
 {
 	char answer[16] = "";
 	if (settings->yes)
-		return true;
+		return EXIT_OK;
 	fflush(stdout);
+	if (!may_ask()) {
+		complain(MSG(BREAK_ASKS));
+		return EXIT_USAGE;
+	}
 	fprintf(stderr, "%s [y/N] ", question);
 	if (!signals_await_fd(STDIN_FILENO, POLLIN, -1) || fgets(answer, sizeof answer, stdin) == NULL)
 		answer[0] = '\0';
 	if (strcmp(answer, "y\n") == 0 || strcmp(answer, "yes\n") == 0)
-		return true;
+		return EXIT_OK;
 	if (!signals_caught())
 		complain(MSG(BREAK_NO));
-	return false;
+	return EXIT_NO;
 }
 
 /* ---- ending a holder ---- */
@@ -77,16 +82,45 @@ static unsigned count_deleted(const struct report *report)
 	return count;
 }
 
-static void log_holder(const struct task *task, const struct break_target *target, unsigned deleted,
-                       unsigned nodes)
+/* ": node 1 unix:/run/a.sock, node 3 ...": the nodes whose key is gone. */
+static const char *list_deleted(const struct report *report, char *text, size_t size)
 {
-	char text[1024], slot[32] = "";
+	size_t used = 0;
+	text[0] = '\0';
+	for (unsigned i = 0; i < report->nodes && used < size; i++)
+		if (report->node[i].vote.code == REDLOCK_VOTE_YES)
+			used += (size_t)snprintf(text + used, size - used, "%s node %u %s", used > 0 ? "," : ":", i + 1,
+			                         report->node[i].status.address);
+	return text;
+}
+
+/* A log has what was done to a lock also where that was not enough to end it. */
+static void log_holder(const struct task *task, const struct break_target *target,
+                       const struct report *report, bool done)
+{
+	char text[2048], where[1024] = "", slot[32] = "";
+	if (!done)
+		list_deleted(report, where, sizeof where);
 	if (target->slot > 0)
 		snprintf(slot, sizeof slot, " slot %u", target->slot);
-	snprintf(text, sizeof text, "broke lock '%s'%s of %s on %u of %u nodes", task->shown, slot,
-	         label_of(target), deleted, nodes);
+	snprintf(text, sizeof text, "%s lock '%s'%s of %s%s on %u of %u nodes%s", done ? "broke" : "did not end",
+	         task->shown, slot, label_of(target), done ? "" : ": its key was deleted", count_deleted(report),
+	         report->nodes, where);
 	audit(text, task->settings->reason);
 	say(task->settings, MSG(BROKE), text);
+}
+
+/* Nodes that were not told. The library decides with the votes of a quorum, and leaves open what the others
+ * say: here they have been waited for. */
+static void say_kept(const struct report *report, const struct settings *settings)
+{
+	for (unsigned i = 0; i < report->nodes; i++) {
+		const struct node_report *node = &report->node[i];
+		bool silent = node->vote.code == REDLOCK_VOTE_PENDING;
+		if (!report_is_definite(node))
+			say(settings, MSG(BREAK_KEPT), i + 1, node->status.address,
+			    silent ? redlock_vote_text(REDLOCK_VOTE_TIMEOUT) : node->detail);
+	}
 }
 
 /* The release that the holder itself would send, which also wakes a waiter. Returns an exit code. */
@@ -97,6 +131,7 @@ static int end_holder(struct task *task, const struct break_target *target, unsi
 	redlock_lock *lock = NULL;
 	settings.shared = target->shared;
 	settings.slots = target->shared ? 0 : slots;
+	settings.verbose = true; /* the answers of all nodes are waited for: which of them kept the key is told */
 	task->session->settings = &settings;
 	int code = session_lock_slot(task->session, task->name, target->token, target->slot, &lock);
 	if (code == EXIT_OK) {
@@ -107,10 +142,12 @@ static int end_holder(struct task *task, const struct break_target *target, unsi
 		/* The library calls a leftover on a minority gone: its end was the aim. */
 		bool done = result == 0 || (result == REDLOCK_E_GONE && deleted > 0);
 		code = signals_caught() ? EXIT_SIGNAL + signals_caught() : done ? EXIT_OK : report.outcome.code;
-		if (deleted > 0)
-			log_holder(task, target, deleted, report.nodes);
 		if (!done && !signals_caught())
 			report_failure(&report, task->settings);
+		if (deleted > 0)
+			log_holder(task, target, &report, done);
+		if (done)
+			say_kept(&report, task->settings);
 		if (report.outcome.code > EXIT_NO)
 			session_warn_lingering(task->session, task->name);
 		task->deleted += deleted;
@@ -170,9 +207,9 @@ static int break_lock(struct task *task)
 	} else {
 		if (!task->settings->yes)
 			status_print(&picture);
-		code = is_confirmed(task->settings, "End it? The holder may still be working.")
-		           ? end_holders(task, picture.slots.count > 1 ? picture.slots.count : 0)
-		           : EXIT_NO;
+		code = confirm(task->settings, "End it? The holder may still be working.");
+		if (code == EXIT_OK)
+			code = end_holders(task, picture.slots.count > 1 ? picture.slots.count : 0);
 	}
 	status_end(&picture);
 	free(task->targets.list);
@@ -192,28 +229,33 @@ static unsigned delete_queues(struct task *task, redlock_asker *asker, char *con
 	for (unsigned i = 0; i < report->nodes; i++)
 		list[i] = (struct redlock_question){
 		    .size = sizeof(struct redlock_question), .node = i, .argc = 1 + KEYS, .argv = del};
-	int missing = redlock_ask(asker, list, report->nodes, task->session->node_timeout_ms);
+	(void)!redlock_ask(asker, list, report->nodes, task->session->node_timeout_ms);
 	for (unsigned i = 0; i < report->nodes; i++) {
 		const struct redlock_reply *r = list[i].reply;
-		struct node_report *node = &report->node[i];
-		bool deleted = r != NULL && r->kind == REDLOCK_REPLY_INTEGER;
-		bool barred = r != NULL && r->kind == REDLOCK_REPLY_ERROR && strncmp(r->text, "NOPERM", 6) == 0;
-		node->status.size = sizeof node->status;
-		(void)!redlock_node_status(task->session->client, i, &node->status);
-		node->vote.code = deleted       ? REDLOCK_VOTE_YES
-		                  : barred      ? REDLOCK_VOTE_NOPERM
-		                  : r != NULL   ? REDLOCK_VOTE_SERVER
-		                  : missing < 0 ? REDLOCK_VOTE_UNSENT
-		                                : list[i].missing;
-		if (!deleted)
-			snprintf(node->detail, sizeof node->detail, "%s: %s", redlock_vote_text(node->vote.code),
-			         r != NULL ? r->text : list[i].error);
-		task->deleted += deleted && r->integer > 0;
+		if (r == NULL || r->kind != REDLOCK_REPLY_INTEGER) {
+			answer_refused(&report->node[i], &list[i]);
+			continue;
+		}
+		report->node[i].vote.code = REDLOCK_VOTE_YES;
+		task->deleted += r->integer > 0;
 	}
 	report_conclude(report, 0);
 	if (report->answered < report->quorum)
 		report_conclude(report, REDLOCK_E_NOQUORUM);
 	return report->answered;
+}
+
+static void tell_cleared(const struct task *task, unsigned answered, unsigned nodes)
+{
+	char text[512];
+	if (answered > 0 && task->deleted == 0)
+		say(task->settings, MSG(BREAK_NO_QUEUE), task->shown, answered, nodes);
+	if (task->deleted == 0)
+		return;
+	snprintf(text, sizeof text, "cleared the queue of lock '%s', which was on %u of %u nodes", task->shown,
+	         task->deleted, nodes);
+	audit(text, task->settings->reason);
+	say(task->settings, MSG(BREAK_QUEUE), text);
 }
 
 static int clear_queue(struct task *task)
@@ -222,31 +264,23 @@ static int clear_queue(struct task *task)
 	size_t size = strlen(prefix) + strlen(task->name) + 32;
 	char *whole = malloc(size), *queue = malloc(size), *offers = malloc(size);
 	char *const keys[KEYS] = {queue, offers};
-	struct report report = {.verb = "break",
-	                        .name = task->name,
-	                        .nodes = redlock_node_count(task->session->client),
-	                        .quorum = redlock_quorum(task->session->client)};
+	struct report report;
 	redlock_asker *asker = NULL;
 	int code = EXIT_INTERNAL;
+	answer_begin(&report, "break", task->session->client);
+	report.name = task->name;
 	if (whole == NULL || queue == NULL || offers == NULL ||
 	    redlock_asker_open(task->session->client, &asker) < 0) {
 		complain(MSG(NO_MEMORY));
-	} else if (!is_confirmed(task->settings, "Clear the queue? Clients that wait line up anew.")) {
-		code = EXIT_NO;
-	} else {
+	} else if ((code = confirm(task->settings, "Clear the queue? Clients that wait line up anew.")) ==
+	           EXIT_OK) {
 		snprintf(whole, size, "%s%s", prefix, task->name);
 		side_key(whole, "queue", queue, size);
 		side_key(whole, "offers", offers, size);
 		unsigned answered = delete_queues(task, asker, keys, &report);
-		char text[512];
-		snprintf(text, sizeof text, "cleared the queue of lock '%s' on %u of %u nodes, it was on %u",
-		         task->shown, answered, report.nodes, task->deleted);
-		if (answered > 0) {
-			audit(text, task->settings->reason);
-			say(task->settings, MSG(BREAK_QUEUE), text);
-		}
 		if (report.result != 0)
 			report_failure(&report, task->settings);
+		tell_cleared(task, answered, report.nodes);
 		code = report.result == 0 && task->deleted == 0 ? EXIT_NO : report.outcome.code;
 	}
 	redlock_asker_close(asker);
@@ -278,10 +312,6 @@ static int run(const struct settings *settings, int argc, char **argv)
 	struct session session;
 	struct task task = {.session = &session, .settings = settings, .name = argv[0]};
 	printable(task.name, strlen(task.name), task.shown, sizeof task.shown);
-	if (!settings->yes && !may_ask()) {
-		complain(MSG(BREAK_ASKS));
-		return EXIT_USAGE;
-	}
 	if (settings->waiters && settings->holder != NULL) {
 		complain(MSG(BREAK_OPTIONS));
 		return EXIT_USAGE;
@@ -304,10 +334,12 @@ const struct command cmd_break = {
         "Shows what `redlock status` shows, asks, and deletes the key on each node if it still has the token "
         "that was shown; a client that waits is told. The holder may still be working: `redlock run` learns "
         "it at its next renewal, and stops its command; the resource may be used by two until then. Of a "
-        "shared lock, or of slots, --holder names the one to end. Without a terminal it needs --yes. A line "
+        "shared lock, or of slots, --holder names the one to end. Without a terminal it needs --yes, and "
+        "only shows. A line "
         "with the user, the lock and the --reason goes to syslog.\n"
         "Exit code 0: done; 1: nothing was there to end, or the answer was no.\n",
     .groups = groups,
+    .takes_name = true,
     .min_args = 1,
     .max_args = 1,
     .run = run,

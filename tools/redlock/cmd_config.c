@@ -97,6 +97,9 @@ static void show_option(const struct settings *settings, const struct option_spe
 /* -n is a shorter way to write -w 0: it has no line of its own. */
 static void show_all(const struct settings *settings, struct json *json)
 {
+	for (size_t i = 0; i < config_sets.count; i++)
+		if (settings_source(settings, config_sets.specs[i].field) != NULL)
+			show_option(settings, &config_sets.specs[i], json);
 	for (const struct option_group *const *group = config_groups; *group != NULL; group++)
 		for (size_t i = 0; i < (*group)->count; i++)
 			if ((*group)->specs[i].value != NULL)

@@ -84,6 +84,7 @@ const struct command cmd_elect = {
         "REDLOCK_EVENT (gain, loss, change) and REDLOCK_FENCE, those of gain and loss REDLOCK_TOKEN, that "
         "of change REDLOCK_LEADER and REDLOCK_IS_LEADER (1 or 0).\n",
     .groups = groups,
+    .takes_name = true,
     .min_args = 1,
     .max_args = 1,
     .run = run,

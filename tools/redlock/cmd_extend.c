@@ -22,6 +22,7 @@ const struct command cmd_extend = {
                "acquire.\n"
                "Exit code 0: extended on a quorum; 1: the lock is not held by this token.\n",
     .groups = groups,
+    .takes_name = true,
     .min_args = 2,
     .max_args = 2,
     .run = run,

@@ -84,10 +84,7 @@ static void wait_for(struct init *in, const char **told)
 	if (*told != in->wait_why)
 		say(in->settings, MSG(INIT_WAITS), (double)in->wait_ms / 1000, in->wait_why);
 	*told = in->wait_why;
-	for (uint64_t now_ns = clock_ns(); now_ns < until_ns && !signals_caught(); now_ns = clock_ns()) {
-		uint64_t left_ms = (until_ns - now_ns) / 1000000 + 1;
-		clock_sleep_ms(left_ms < 100 ? (unsigned)left_ms : 100);
-	}
+	(void)signals_sleep_until(until_ns);
 }
 
 static int go(struct init *in)
@@ -145,7 +142,8 @@ static void remember(const struct init *in)
 {
 	for (unsigned i = 0; i < in->nodes && !in->settings->plain; i++)
 		if (guard_record_is_of_a_set(&in->record[i])) {
-			(void)guard_memory_keep(in->target, in->record[i].field[GUARD_SET]);
+			(void)guard_memory_keep(in->target, in->record[i].field[GUARD_SET],
+			                        guard_record_number(&in->record[i], GUARD_TTL));
 			return;
 		}
 	guard_memory_drop(in->list);

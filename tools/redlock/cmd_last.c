@@ -7,6 +7,7 @@
 #include "marker.h"
 #include "message.h"
 #include "outcome.h"
+#include "report.h"
 
 static const struct option_spec last_specs[] = {
     {0, "within", "TIME", OPTION_DURATION, offsetof(struct settings, within_ms), 1, MARKER_KEEP_MAX_MS,
@@ -18,6 +19,9 @@ static const struct option_group last_options = {"Last run", last_specs, 2};
 static const struct option_group *const groups[] = {&last_options, &node_options, &output_options, NULL};
 
 enum { CONNECT_MS = 1000 };
+
+static const char no_run[] =
+    "no run is known: only `redlock run` with --remember or --once-per leaves a marker of its run";
 
 static bool is_as_wanted(const struct settings *settings, const struct marker_reading *r)
 {
@@ -60,14 +64,18 @@ static int tell(const struct session *session, const char *name, const struct ma
 {
 	char words[512];
 	const struct settings *settings = session->settings;
-	int code = !is_quorum ? EXIT_NOQUORUM : is_as_wanted(settings, r) ? EXIT_OK : EXIT_NO;
+	struct outcome trouble =
+	    outcome_of(REDLOCK_E_NOQUORUM, nodes->votes, redlock_node_count(session->client));
+	int code = !is_quorum ? trouble.code : is_as_wanted(settings, r) ? EXIT_OK : EXIT_NO;
 	if (settings->json)
 		print_json(session, name, r, code);
 	else if (is_quorum && !settings->quiet)
-		put_line("%s", marker_is_run(&r->last) ? marker_words(r, words, sizeof words) : "no run is known");
+		put_line("%s", marker_is_run(&r->last) ? marker_words(r, words, sizeof words) : no_run);
 	if (!is_quorum)
 		say(settings, MSG(LAST_UNKNOWN), nodes->key, r->answered, redlock_quorum(session->client),
 		    nodes->why);
+	if (!is_quorum)
+		report_hints(settings, &trouble, nodes->votes, redlock_node_count(session->client));
 	return code;
 }
 
@@ -102,6 +110,7 @@ const struct command cmd_last = {
         "Exit code 0: there was such a run, with --within in that time, with --succeeded with exit code 0; "
         "1: there was none.\n",
     .groups = groups,
+    .takes_name = true,
     .min_args = 1,
     .max_args = 1,
     .run = run,

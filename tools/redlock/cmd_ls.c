@@ -153,6 +153,10 @@ static int run(const struct settings *given, int argc, char **argv)
 	const struct ls_scope scope = {.prefix = settings.prefix != NULL ? settings.prefix : "",
 	                               .pattern = argc > 0 ? argv[0] : NULL};
 	int code = session_open(&session, &settings);
+	if (code == EXIT_OK && session_has_cluster(&session)) {
+		complain(MSG(LS_CLUSTER));
+		code = EXIT_CONFIG;
+	}
 	const struct ls_program program = {.share = (unsigned)settings.share,
 	                                   .timeout_ms = session.node_timeout_ms,
 	                                   .stopped = signals_caught,
@@ -182,7 +186,8 @@ const struct command cmd_ls = {
         "need --prefix.\n"
         "Servers keep no time at which a lock was acquired: HELD is known for --compat setnx; with --follow "
         "it says for how long the holder was seen, at least. ODD: no-expiry, split, below-quorum, "
-        "foreign-type, orphan, in-doubt; see redlock(1). Nothing is changed. Needs +scan besides the rights "
+        "foreign-type, rival, orphan, in-doubt; see redlock(1). Nothing is changed. Needs +scan besides the "
+        "rights "
         "of `redlock help acl`.\n"
         "Exit code 0: a quorum was read.\n",
     .groups = groups,

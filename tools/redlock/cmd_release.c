@@ -22,6 +22,7 @@ const struct command cmd_release = {
                "--slots and --shared as acquire.\n"
                "Exit code 0: released on a quorum; 1: it was not held by this token any more.\n",
     .groups = groups,
+    .takes_name = true,
     .min_args = 2,
     .max_args = 2,
     .run = run,

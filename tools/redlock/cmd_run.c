@@ -144,6 +144,7 @@ const struct command cmd_run = {
         "a line, with --slots REDLOCK_SLOT: from 0 on.\n",
     .groups = groups,
     .order = OPTIONS_FIRST,
+    .takes_name = true,
     .min_args = 2,
     .max_args = INT_MAX,
     .run = run,

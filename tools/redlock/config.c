@@ -10,7 +10,9 @@
 
 #include "exit_codes.h"
 #include "message.h"
+#include "nodes.h"
 #include "outcome.h"
+#include "sets.h"
 #include "signals.h"
 #include "values.h"
 
@@ -23,10 +25,29 @@ static int out_of_memory(void)
 	return EXIT_INTERNAL;
 }
 
+static const struct option_spec set_specs[] = {
+    {0, "quorums", "SECTIONS", OPTION_TEXT, offsetof(struct settings, quorums), 1, 0, ""},
+    {0, "joining", "SECTION", OPTION_TEXT, offsetof(struct settings, joining), 1, 0, ""},
+};
+const struct option_group config_sets = {"Node sets", set_specs, 2};
+
+/* Keys that no option of the command line has. */
+static int take_sets(struct settings *settings, const struct redlock_setting *setting)
+{
+	char problem[512];
+	const struct option_spec *spec = &set_specs[strcmp(setting->name, set_specs[0].name) == 0 ? 0 : 1];
+	return settings_store(settings, spec, setting->value, RANK_CONFIGURED, setting->where, problem,
+	                      sizeof problem)
+	           ? EXIT_OK
+	           : out_of_memory();
+}
+
 static int take(struct settings *settings, const struct redlock_setting *setting)
 {
 	char problem[512];
 	const struct option_spec *spec = options_find(config_groups, setting->name);
+	if (spec == NULL && (strcmp(setting->name, "quorums") == 0 || strcmp(setting->name, "joining") == 0))
+		return take_sets(settings, setting);
 	if (spec == NULL) { /* the password of the environment */
 		settings->password = strdup(setting->value);
 		return settings->password != NULL ? EXIT_OK : out_of_memory();
@@ -50,6 +71,38 @@ static int take_all(struct settings *settings, const redlock_config *config)
 	return code;
 }
 
+/* Whether a line of a file has set this field: its source is "/etc/redlock/redlock.conf:3". Names of
+ * variables have no colon. */
+static bool is_from_file(const struct settings *settings, size_t field)
+{
+	const struct setting_source *source = settings_source(settings, field);
+	return source != NULL && source->rank == RANK_CONFIGURED && strchr(source->where, ':') != NULL;
+}
+
+static bool forget_of_file(struct settings *settings, size_t field)
+{
+	bool forgets = is_from_file(settings, field);
+	if (forgets)
+		settings_forget(settings, field);
+	return forgets;
+}
+
+/* The servers of the local cluster have no users, no passwords and no guard until somebody gives them some.
+ * Those in a file belong to the other servers that it names. */
+static void drop_for_local(struct settings *settings)
+{
+	if (is_from_file(settings, offsetof(struct settings, urls)))
+		return;
+	if (forget_of_file(settings, offsetof(struct settings, user)))
+		settings->user = NULL;
+	if (forget_of_file(settings, offsetof(struct settings, password_file)))
+		settings->password_file = NULL;
+	if (forget_of_file(settings, offsetof(struct settings, guard)))
+		settings->guard = REDLOCK_GUARD_AUTO;
+	if (forget_of_file(settings, offsetof(struct settings, quorum)))
+		settings->quorum = 0;
+}
+
 static int refused(int error, const char *why)
 {
 	if (error == REDLOCK_E_INTERRUPTED && signals_caught())
@@ -58,7 +111,7 @@ static int refused(int error, const char *why)
 	return outcome_of_error(error);
 }
 
-int config_apply(struct settings *settings)
+int config_apply(struct settings *settings, const char *name)
 {
 	char why[512] = "", warning[512] = "";
 	struct redlock_options options;
@@ -77,6 +130,10 @@ int config_apply(struct settings *settings)
 	for (char *rest = warning, *line; (line = strtok_r(rest, "\n", &rest)) != NULL;)
 		say(settings, MSG(CONFIG_WARNING), line);
 	int code = take_all(settings, config);
+	if (code == EXIT_OK && nodes_are_local(settings))
+		drop_for_local(settings);
+	if (code == EXIT_OK && name != NULL)
+		code = sets_choose(settings, config, name);
 	redlock_config_free(config);
 	return code;
 }

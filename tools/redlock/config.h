@@ -8,8 +8,12 @@
 /* The options that may stand in a file. */
 extern const struct option_group *const config_groups[];
 
-/* Adds to the settings what files and environment say. Returns an exit code; unless it is EXIT_OK, file, line
+/* The options that may stand in a file alone. */
+extern const struct option_group config_sets;
+
+/* Adds to the settings what files and environment say: `name` is the lock that the command is about, which
+ * chooses among several node sets, or NULL. Returns an exit code; unless it is EXIT_OK, file, line
  * and what is wrong there were said on stderr. */
-int config_apply(struct settings *settings);
+int config_apply(struct settings *settings, const char *name);
 
 #endif

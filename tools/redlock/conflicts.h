@@ -9,7 +9,8 @@
  * one. `title` is the command. */
 bool conflicts_of_options(const struct settings *settings, const char *title);
 
-/* Complains of NAME and the names of --also if one is empty or occurs twice. Returns whether there is one. */
+/* Complains if there are too many names, or if one of --also is empty or repeats another. Returns whether it
+ * did. */
 bool conflicts_of_names(const struct settings *settings, const char *name);
 
 #endif

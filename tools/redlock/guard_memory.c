@@ -102,9 +102,9 @@ static void name_of(const char *members, char ret[32])
 	snprintf(ret, 32, "guarded-%s", fingerprint);
 }
 
-/* ---- the file: the id of the set, and its members ---- */
+/* ---- the file: the id of the set, its members, and its maximum TTL, which older files lack ---- */
 
-static bool read_file(FILE *file, const char *members, char ret_id[GUARD_MEMORY_ID])
+static bool read_file(FILE *file, const char *members, char ret_id[GUARD_MEMORY_ID], uint64_t *ret_ttl_ms)
 {
 	char line[64];
 	ret_id[0] = '\0';
@@ -115,18 +115,21 @@ static bool read_file(FILE *file, const char *members, char ret_id[GUARD_MEMORY_
 		if (fgetc(file) != (unsigned char)*at)
 			return feof(file); /* another list */
 	memcpy(ret_id, line, strlen(line) + 1);
+	if (fgetc(file) == '\n' && fgets(line, sizeof line, file) != NULL)
+		*ret_ttl_ms = strtoull(line, NULL, 10);
 	return true;
 }
 
-bool guard_memory_find(const char *members, char ret_id[GUARD_MEMORY_ID])
+bool guard_memory_find(const char *members, char ret_id[GUARD_MEMORY_ID], uint64_t *ret_ttl_ms)
 {
 	char name[32];
 	int dir = open_dir(false);
 	bool found = false;
+	*ret_ttl_ms = 0;
 	if (dir >= 0) {
 		name_of(members, name);
 		FILE *file = safe_file(dir, name, O_RDONLY | O_NONBLOCK);
-		found = file != NULL && read_file(file, members, ret_id);
+		found = file != NULL && read_file(file, members, ret_id, ret_ttl_ms);
 		if (file != NULL)
 			fclose(file);
 		close(dir);
@@ -135,14 +138,14 @@ bool guard_memory_find(const char *members, char ret_id[GUARD_MEMORY_ID])
 }
 
 /* Under its name it is there as a whole. */
-static bool write_file(int dir, const char *name, const char *id, const char *members)
+static bool write_file(int dir, const char *name, const char *id, const char *members, uint64_t ttl_ms)
 {
 	char fresh[64];
 	snprintf(fresh, sizeof fresh, "%s.%ld", name, (long)getpid());
 	FILE *file = safe_file(dir, fresh, O_WRONLY | O_CREAT | O_TRUNC);
 	if (file == NULL)
 		return false;
-	bool written = fprintf(file, "%s\n%s\n", id, members) > 0;
+	bool written = fprintf(file, "%s\n%s\n%llu\n", id, members, (unsigned long long)ttl_ms) > 0;
 	written &= fflush(file) == 0 && fsync(fileno(file)) == 0;
 	written &= fclose(file) == 0;
 	written = written && renameat(dir, fresh, dir, name) == 0;
@@ -153,14 +156,14 @@ static bool write_file(int dir, const char *name, const char *id, const char *me
 	return written;
 }
 
-bool guard_memory_keep(const char *members, const char *id)
+bool guard_memory_keep(const char *members, const char *id, uint64_t ttl_ms)
 {
 	char name[32];
 	int dir = open_dir(true), error = errno;
 	bool kept = false;
 	if (dir >= 0) {
 		name_of(members, name);
-		kept = write_file(dir, name, id, members);
+		kept = write_file(dir, name, id, members, ttl_ms);
 		error = errno;
 		close(dir);
 	}

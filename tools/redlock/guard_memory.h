@@ -10,6 +10,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 enum { GUARD_MEMORY_ID = 17 }; /* bytes of the id of a set */
 
@@ -20,11 +21,12 @@ char *guard_memory_members(const char *const *urls, size_t count);
 /* A number that is the same on all hosts that have this list, in any order. */
 void guard_memory_fingerprint(const char *members, char ret[GUARD_MEMORY_ID]);
 
-/* Whether this list of nodes was a guarded set, and the id of that set: "" if the file is damaged. */
-bool guard_memory_find(const char *members, char ret_id[GUARD_MEMORY_ID]);
+/* Whether this list of nodes was a guarded set, the id of that set, "" if the file is damaged, and its
+ * maximum TTL, 0 if that is not known. */
+bool guard_memory_find(const char *members, char ret_id[GUARD_MEMORY_ID], uint64_t *ret_ttl_ms);
 
 /* Remembers that. False: it cannot, with an errno. */
-bool guard_memory_keep(const char *members, const char *id);
+bool guard_memory_keep(const char *members, const char *id, uint64_t ttl_ms);
 
 /* Forgets it: the set was taken back. */
 void guard_memory_drop(const char *members);

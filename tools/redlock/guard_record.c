@@ -34,7 +34,8 @@ uint64_t guard_record_number(const struct guard_record *record, enum guard_field
 
 bool guard_record_is_of_a_set(const struct guard_record *r)
 {
-	return r->state == GUARD_ADMITTED_ || r->state == GUARD_QUARANTINE_ || r->state == GUARD_OVER_;
+	return r->state == GUARD_ADMITTED_ || r->state == GUARD_UNSEEN_ || r->state == GUARD_QUARANTINE_ ||
+	       r->state == GUARD_OVER_;
 }
 
 uint64_t guard_record_forgetful(const struct guard_record *records, unsigned count, uint64_t *ret_left_ms)
@@ -140,7 +141,9 @@ bool guard_record_member(const char *text, char *buffer, size_t size)
 	if (redlock_url_parse(text, NULL, 0, &url) < 0)
 		return false;
 	bool bare = strchr(url.host, ':') == NULL;
-	if (url.master[0] != '\0')
+	if (strstr(url.scheme, "+cluster") != NULL)
+		snprintf(buffer, size, "cluster:%s/0", url.host);
+	else if (url.master[0] != '\0')
 		snprintf(buffer, size, "sentinel:%s/%s/%u", url.host, url.master, url.database);
 	else if (url.port == 0)
 		snprintf(buffer, size, "unix:%s/%u", url.path, url.database);
@@ -209,7 +212,7 @@ static void refuse(struct guard_record *r, const struct redlock_question *q)
 {
 	bool refused = q->reply != NULL && q->reply->kind == REDLOCK_REPLY_ERROR;
 	r->state = GUARD_SILENT_;
-	r->missing = refused && strncmp(q->reply->text, "NOAUTH", 6) == 0 ? REDLOCK_VOTE_AUTH : q->missing;
+	r->vote = redlock_question_vote(q);
 	snprintf(r->why, sizeof r->why, "%s",
 	         refused            ? q->reply->text
 	         : q->reply == NULL ? q->error
@@ -284,6 +287,8 @@ static enum guard_state state_of(struct guard_record *r)
 		return is_blank ? GUARD_BLANK_ : is_plain ? GUARD_PLAIN_ : GUARD_REMOVED_;
 	if (own || strncmp(pass, "-:", 2) == 0)
 		return GUARD_ADMITTED_;
+	if (strcmp(r->run_id, "-") == 0 && pass[0] != '\0' && !begun)
+		return GUARD_UNSEEN_;
 	return r->left_ms > 0 ? GUARD_QUARANTINE_ : GUARD_OVER_;
 }
 
@@ -366,6 +371,8 @@ const char *guard_record_text(const struct guard_record *r, char *buffer, size_t
 		return snprintf(buffer, size, "`redlock init` has begun to make a set, and has not ended"), buffer;
 	if (r->state == GUARD_QUARANTINE_)
 		snprintf(state, sizeof state, "in quarantine for another %.1f s", (double)r->left_ms / 1000);
+	if (r->state == GUARD_UNSEEN_)
+		snprintf(state, sizeof state, "not seen whether it votes: the user lacks +info");
 	if (r->state == GUARD_OVER_)
 		snprintf(state, sizeof state, "quarantine over, the next guarded client admits it");
 	snprintf(buffer, size, "set %s, configuration %s%s, %s%s%s", r->field[GUARD_SET], r->field[GUARD_STEP],

@@ -48,7 +48,7 @@ enum guard_field {
 #undef GUARD_FIELD_ENUM
 	    GUARD_FIELDS
 };
-/* The first ones, up to `done`, are what a change quotes: ops/operator/change.lua. */
+/* The first ones, up to `done`, are what a change quotes: ops/operator/write_record.lua. */
 enum { GUARD_QUOTED = GUARD_DONE + 1 };
 
 /* X(NAME, word). Two of them are of the node's process: whether it has forgotten what it had. */
@@ -60,6 +60,7 @@ enum { GUARD_QUOTED = GUARD_DONE + 1 };
 	X(REMOVED, "removed")       /* it was a member */                                                        \
 	X(FOUNDING, "founding")     /* `redlock init` has begun to make a set of it, and has not ended */        \
 	X(ADMITTED, "admitted")     /* it votes */                                                               \
+	X(UNSEEN, "unseen")         /* INFO is not permitted: whether this process was admitted is not known */  \
 	X(QUARANTINE, "quarantine") /* this process may have forgotten locks; `left_ms` more */                  \
 	X(OVER, "over")             /* that has ended: the next guarded client admits it */
 
@@ -71,11 +72,11 @@ enum guard_state {
 
 struct guard_record {
 	enum guard_state state;
-	char why[128];                  /* SILENT, */
-	enum redlock_vote_code missing; /* and why; PENDING: an answer of another kind came */
-	char run_id[41];                /* "-": it is not told */
-	bool replicas;                  /* it has or had some, or is one */
-	uint64_t now_ms;                /* its clock */
+	char why[128];               /* SILENT, */
+	enum redlock_vote_code vote; /* and what the question came to; YES: an answer of another kind */
+	char run_id[41];             /* "-": it is not told */
+	bool replicas;               /* it has or had some, or is one */
+	uint64_t now_ms;             /* its clock */
 	uint64_t left_ms; /* QUARANTINE, and of one that is BLANK and was met by a client that knows the set */
 	const char *field[GUARD_FIELDS]; /* "": it has none */
 	char *texts;                     /* of these */

@@ -20,6 +20,7 @@
 	X(REFUSED, "refused", "no record: no lock can be acquired")                                              \
 	X(PLAIN, "plain", "no record: this set is plain")                                                        \
 	X(TAKEN_BACK, "plain", "taken back: this set is plain")                                                  \
+	X(CLUSTER, "plain", "a node is a Redis Cluster, which has no record: this set is plain")                 \
 	X(UNSEEN, "unknown", "too few nodes show whether they have a record")                                    \
 	X(UNASKED, "unknown", "not remembered as guarded on this host: the records of the nodes decide")
 
@@ -52,7 +53,8 @@ void guard_view_recall(struct guard_view *view, const struct settings *settings)
 	bool found =
 	    settings->urls.count > 0 && !nodes_are_local(settings) && nodes_list(settings, &urls) == EXIT_OK;
 	char *members = found ? guard_memory_members((const char *const *)urls.items, urls.count) : NULL;
-	view->remembered = members != NULL && guard_memory_find(members, view->set);
+	uint64_t ttl_ms;
+	view->remembered = members != NULL && guard_memory_find(members, view->set, &ttl_ms);
 	free(members);
 	text_list_free(&urls);
 }
@@ -64,6 +66,7 @@ void guard_view_look(struct guard_view *view, const struct session *session,
 	const char *set = "";
 	*view = (struct guard_view){.setting = session_guard(session->settings),
 	                            .remembered = session->remembered,
+	                            .cluster = session_has_cluster(session),
 	                            .nodes = nodes,
 	                            .quorum = quorum};
 	for (unsigned i = 0; i < nodes; i++) {
@@ -115,6 +118,8 @@ static enum effect effect_of(const struct guard_view *view)
 		return EFFECT_REMEMBERED;
 	if (!asked)
 		return require ? EFFECT_REQUIRED : EFFECT_UNASKED;
+	if (view->cluster && !require)
+		return EFFECT_CLUSTER;
 	if (view->without < view->quorum)
 		return EFFECT_UNSEEN;
 	if (require)

@@ -14,6 +14,7 @@ struct guard_view {
 	unsigned records;          /* nodes that have a record of that set */
 	unsigned without;          /* nodes that have none, or one that says that the set was taken back */
 	bool applies;              /* the client has seen that its list of nodes is a guarded set */
+	bool cluster;              /* a node is a Redis Cluster, which has no record */
 	unsigned taken_back;       /* of these, the latter, of the set that is remembered if one is */
 };
 

@@ -260,6 +260,14 @@ static bool same_time(const struct redlock_finding *a, const struct redlock_find
 	return first > 0 && second > 0 && first - second <= 1 && second - first <= 1;
 }
 
+uint64_t holder_identity(const struct redlock_finding *finding)
+{
+	uint64_t hash = UINT64_C(14695981039346656037); /* FNV-1a */
+	for (size_t i = 0; i < finding->value_kept; i++)
+		hash = (hash ^ (unsigned char)finding->value[i]) * UINT64_C(1099511628211);
+	return hash + finding->value_len;
+}
+
 bool holder_same(const struct redlock_finding *a, const struct redlock_finding *b)
 {
 	if (a->known && b->known && same_time(a, b))

@@ -40,6 +40,9 @@ bool holder_made_here(const char *token, size_t length);
  * or it does not say. A label of the user's own may end like that, too. */
 unsigned holder_more_names(const char *token, size_t length);
 
+/* A hash of the key's value, which changes with the holder. */
+uint64_t holder_identity(const struct redlock_finding *finding);
+
 /* True when two nodes have the same thing under the name. */
 bool holder_same(const struct redlock_finding *a, const struct redlock_finding *b);
 

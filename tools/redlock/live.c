@@ -63,13 +63,15 @@ void live_show(const char *text)
 	secret_blank_words(line);
 	harmless(line, safe, sizeof safe);
 	/* The last column stays free: some terminals go to the next line after it. */
-	fprintf(stderr, "\r%.*s\033[K", (int)fitting(safe, width() - 1), safe);
+	char whole[2 * LINE_MAX_BYTES + 8];
+	snprintf(whole, sizeof whole, "\r%.*s\033[K", (int)fitting(safe, width() - 1), safe);
+	(void)streams_put_errors(whole, 0);
 	shown = true;
 }
 
 void live_erase(void)
 {
 	if (shown && is_ours())
-		fputs("\r\033[K", stderr);
+		(void)streams_put_errors("\r\033[K", 0);
 	shown = false;
 }

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <malloc.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -88,6 +89,20 @@ static void print_overview(FILE *out)
 	print_exit_codes(out);
 }
 
+/* The overview as an answer to a command line without a command. */
+static void show_usage(void)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+	if (out == NULL)
+		return;
+	print_overview(out);
+	if (fclose(out) == 0)
+		put_usage(text);
+	free(text);
+}
+
 static void print_help(FILE *out, const struct command *command)
 {
 	fprintf(out, "usage: redlock %s [OPTION...] %s\n%s.\n", command->name, command->arguments,
@@ -144,6 +159,8 @@ static int show_acl(void)
 	      "user has no channels, not even with +@all. A user who may publish on that\n"
 	      "channel can forge a lock, as can a user who may write the keys. Guarded node\n"
 	      "sets need ~redlock:set, hmget, hget, hset, hdel, mget, time, info and eval;\n"
+	      "a Redis Cluster needs info, and asking for slots that move; a URL with\n"
+	      "?replicas= needs wait, eval and evalsha;\n"
 	      "without incrby, --fence takes two round trips. zadd to zcount are for --shared.\n"
 	      "type and the last four are for `redlock status NAME`, `redlock ls`, `redlock\n"
 	      "check`, and runs inside runs: without type these find nothing out (76), and a\n"
@@ -214,8 +231,9 @@ static int run_command(const struct command *command, int argc, char **argv)
 		         count < command->min_args ? "an argument is missing" : "too many arguments", title,
 		         command->arguments);
 	} else if (first >= 0) {
+		const char *name = command->takes_name && count > 0 ? argv[first] : NULL;
 		code = conflicts_of_options(&settings, title) ? EXIT_USAGE
-		       : names_nodes(command)                 ? config_apply(&settings)
+		       : names_nodes(command)                 ? config_apply(&settings, name)
 		                                              : EXIT_OK;
 		if (code == EXIT_OK)
 			code = command->run(&settings, count, argv + first);
@@ -246,7 +264,7 @@ static int dispatch_word(const struct settings *settings, int argc, char **argv)
 	if (argc > 0 && strcmp(argv[0], "help") == 0)
 		return show_help(argc, argv);
 	if (argc == 0) {
-		print_overview(stderr);
+		show_usage();
 		return EXIT_USAGE;
 	}
 	const struct command *command = find_command(argv[0]);

@@ -125,8 +125,16 @@ static void note_why(struct marker_nodes *nodes, const struct redlock_question *
 	    redlock_node_status(nodes->session->client, q->node, &status) == 0 ? status.address : "";
 	if (q->reply == NULL)
 		nodes->silent |= UINT64_C(1) << q->node;
-	snprintf(nodes->why, sizeof nodes->why, "node %u %s: %.*s", q->node + 1, address,
-	         (int)strcspn(why, "\r\n"), why);
+	size_t used = strlen(nodes->why);
+	snprintf(nodes->why + used, sizeof nodes->why - used, "%snode %u %s: %.*s", used > 0 ? "; " : "",
+	         q->node + 1, address, (int)strcspn(why, "\r\n"), why);
+}
+
+static void note_vote(struct marker_nodes *nodes, const struct redlock_question *q, bool is_first)
+{
+	enum redlock_vote_code vote = redlock_question_vote(q);
+	if (is_first || vote != REDLOCK_VOTE_YES)
+		nodes->votes[q->node].code = vote;
 }
 
 /* Sends commands to each node of the mask. Returns how many questions were sent; -1: it could not be. */
@@ -141,7 +149,11 @@ static int ask_nodes(struct marker_nodes *nodes, uint64_t mask, const char *cons
 			while (commands[k][q->argc] != NULL)
 				q->argc++;
 		}
-	return redlock_ask(nodes->asker, list, (size_t)count, nodes->timeout_ms) < 0 ? -1 : count;
+	if (redlock_ask(nodes->asker, list, (size_t)count, nodes->timeout_ms) < 0)
+		return -1;
+	for (int i = count; i-- > 0;) /* backwards: of several answers of a node the first refusal stays */
+		note_vote(nodes, &list[i], i % (int)per_node == (int)per_node - 1);
+	return count;
 }
 
 /* ---- reading ---- */
@@ -199,6 +211,7 @@ bool marker_read(struct marker_nodes *nodes, struct marker_reading *ret)
 	struct redlock_question list[REDLOCK_MAX_NODES * ASKS];
 	struct told told = {.count = 0};
 	*ret = (struct marker_reading){.answered = 0};
+	nodes->why[0] = '\0';
 	int count = ask_nodes(nodes, nodes_to_ask(nodes), commands, ASKS, list);
 	for (int i = 0; i < count; i += ASKS)
 		(void)take_answer(nodes, &list[i], ret, &told);
@@ -219,6 +232,7 @@ unsigned marker_write(struct marker_nodes *nodes, const struct marker *marker, u
 	const char *const *const commands[] = {set};
 	struct redlock_question list[REDLOCK_MAX_NODES];
 	unsigned written = 0;
+	nodes->why[0] = '\0';
 	format_marker(marker, text, sizeof text);
 	snprintf(ttl, sizeof ttl, "%" PRIu64, ttl_ms > 0 ? ttl_ms : 1);
 	int count = ask_nodes(nodes, nodes_to_ask(nodes), commands, 1, list);

@@ -37,7 +37,8 @@ struct marker_nodes {
 	char *key;
 	uint64_t timeout_ms;
 	uint64_t silent; /* nodes that did not answer, and are asked again only if a quorum needs them */
-	char why[512];   /* what the last node without a usable answer said; "" */
+	char why[2048];  /* what the nodes without a usable answer said, each with its number; "" */
+	struct redlock_vote votes[REDLOCK_MAX_NODES]; /* what the last answers of each node came to */
 };
 
 struct marker_reading {

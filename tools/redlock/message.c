@@ -16,9 +16,10 @@
 #include "syslog_line.h"
 #include "troubleshooting.h"
 
-enum { LINE_MAX_BYTES = 8192 };
+enum { LINE_MAX_BYTES = 8192, PATIENCE_MS = 1000 };
 
 static bool never_wait, as_json, to_syslog;
+static unsigned dropped; /* messages since the last one that stderr took */
 static const char *program = "redlock";
 
 /* The last gate: whatever a line is made of, no byte of it moves a cursor or begins another line. */
@@ -38,7 +39,14 @@ static bool has_title(const char *line)
 	return false;
 }
 
-/* One write for each message: lines of several processes on one terminal do not mix. */
+/* One write for each message: lines of several processes on one terminal do not mix. A reader that has
+ * stopped costs one wait; the messages after it are dropped at once until the reader takes one again. */
+static void put(const char *line)
+{
+	if (!streams_put_errors(line, never_wait || dropped > 0 ? 0 : PATIENCE_MS))
+		dropped++;
+}
+
 static void put_json(const struct message_row *row, const char *text)
 {
 	char *line = NULL;
@@ -56,37 +64,59 @@ static void put_json(const struct message_row *row, const char *text)
 	json_close(&json, '}');
 	json_end(&json);
 	if (fclose(out) == 0)
-		fputs(line, stderr);
+		put(line);
 	free(line);
 }
 
 static void put_text(const char *text)
 {
-	if (has_title(text))
-		fprintf(stderr, "%s\n", text);
+	char line[2 * LINE_MAX_BYTES + 128];
+	bool titled = has_title(text);
+	snprintf(line, sizeof line, "%s%s%s\n", titled ? "" : program, titled ? "" : ": ", text);
+	put(line);
+}
+
+static void show(enum message_id id, const char *text)
+{
+	live_erase();
+	if (as_json)
+		put_json(message_row(id), text);
 	else
-		fprintf(stderr, "%s: %s\n", program, text);
+		put_text(text);
+}
+
+/* The reader goes on after a while: tells how much is missing. */
+static void tell_dropped(enum message_id id, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void tell_dropped(enum message_id id, const char *format, ...)
+{
+	char line[256];
+	va_list arguments;
+	va_start(arguments, format);
+	vsnprintf(line, sizeof line, format, arguments);
+	va_end(arguments);
+	dropped = 0;
+	show(id, line);
 }
 
 __attribute__((format(printf, 3, 0))) static void message(bool is_shown, enum message_id id,
                                                           const char *format, va_list arguments)
 {
 	char line[LINE_MAX_BYTES], shown[2 * LINE_MAX_BYTES];
-	is_shown = is_shown && (!never_wait || streams_take_errors());
+	if (is_shown && (never_wait || dropped > 0) && !streams_take_errors()) {
+		dropped++;
+		is_shown = false;
+	}
 	if (!is_shown && !to_syslog)
 		return;
+	if (is_shown && dropped > 0)
+		tell_dropped(MSG(DROPPED), dropped, dropped == 1 ? "" : "s");
 	const struct message_row *row = message_row(id);
 	vsnprintf(line, sizeof line, format, arguments);
 	const char *text = gate(line, shown, sizeof shown);
 	if (to_syslog)
 		syslog_line(row->step == NULL ? LOG_INFO : LOG_WARNING, program, row->id, text);
-	if (!is_shown)
-		return;
-	live_erase();
-	if (as_json)
-		put_json(row, text);
-	else
-		put_text(text);
+	if (is_shown)
+		show(id, text);
 }
 
 void complain(enum message_id id, const char *format, ...)
@@ -125,8 +155,15 @@ void say_now(const struct settings *settings, enum message_id id, const char *fo
 {
 	va_list arguments;
 	va_start(arguments, format);
-	message(!settings->quiet && streams_take_errors(), id, format, arguments);
+	bool takes = settings->quiet || streams_take_errors();
+	dropped += !takes;
+	message(!settings->quiet && takes, id, format, arguments);
 	va_end(arguments);
+}
+
+void put_usage(const char *text)
+{
+	put(text);
 }
 
 void put_line(const char *format, ...)

@@ -27,6 +27,9 @@ enum message_id {
 #undef SECTION
 #define MSG(id) MESSAGE_##id, FORMAT_##id
 
+/* No message waits longer than a second for a reader of stderr that has stopped, and a signal ends the wait.
+ * The message is dropped then, and counted: the first message that is taken again tells how many were. */
+
 /* Always printed: what is wrong with the command line or the machine. */
 void complain(enum message_id id, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
@@ -34,8 +37,7 @@ void complain(enum message_id id, const char *format, ...) __attribute__((format
 void say(const struct settings *settings, enum message_id id, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* As say(), but dropped when stderr cannot take it at once: a reader that has stopped must not stop this
- * process, which has a lock to renew. */
+/* As say(), but dropped when stderr cannot take it at once: this process has a lock to renew meanwhile. */
 void say_now(const struct settings *settings, enum message_id id, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
@@ -47,6 +49,9 @@ void messages_are_of(const char *name);
 
 /* From now on all messages are dropped that stderr cannot take at once. */
 void messages_never_wait(void);
+
+/* Text of several lines on stderr, which nobody else has chosen: how a command is used. */
+void put_usage(const char *text);
 
 /* A line of the output, on stdout. */
 void put_line(const char *format, ...) __attribute__((format(printf, 1, 2)));

@@ -36,6 +36,7 @@ MESSAGE(NAME_LONG, "NAME and prefix are %zu bytes, at most %d are allowed", "giv
 MESSAGE(NAME_SIDE, "NAME is one of the keys that redlock keeps beside a lock's own: with the prefix, it "
         "must not end in :redlock:queue, offers, fence, setnx, last, slots or slot:NUMBER, nor be "
         "redlock:set", "give another NAME")
+MESSAGE(NAMES_IN_CLUSTER, "the name cannot be locked there: %s", IN_TEXT)
 MESSAGE(NAME_TWICE, "--also %s: this name is given twice; give each name once", IN_TEXT)
 MESSAGE(NAMES_LONG, "with --also: the names and their prefixes are longer than %d bytes",
         "give shorter names")
@@ -68,6 +69,13 @@ SECTION(CONFIGURATION, "Configuration, nodes and passwords")
 MESSAGE(NO_NODES, "no nodes: %sset REDLOCK_URLS (comma list of redis://host:6379), or `url` in the "
         "configuration; to try it here: `redlock cluster start`, then %slocal", IN_TEXT)
 MESSAGE(CLUSTER_NAME, "no nodes: the configuration has %s; choose one: %s%s", IN_TEXT)
+MESSAGE(NODE_SETS, "names are spread over the node sets %s, and this is not about one name: give one set: %s%.*s",
+        IN_TEXT)
+MESSAGE(NAMES_IN_SETS, "the node set of the name: %s", "see NODE SETS in redlock(1)")
+MESSAGE(QUORUM_OF_SETS, "--quorum: each node set of `quorums` has its own in the configuration",
+        "leave out --quorum, or name the nodes with -r")
+MESSAGE(FENCE_OF_SETS, "--fence: fencing tokens need one node set: a name that moves to another set would begin "
+        "to count again", "give the nodes of one set with -r")
 MESSAGE(URL_LIST, "%s: %s",
         "redis://[USER:PASSWORD@]HOST[:PORT][/DATABASE], rediss://, unix:///PATH, with commas between them")
 MESSAGE(NODE_URL, "%s%s%s%s%s", "correct the URL; `redlock config show` tells where it comes from")
@@ -105,7 +113,7 @@ MESSAGE(LIBRARY, "%s", "the text of a result above: see its row")
 MESSAGE(FAILED, "%s '%s': %s", "the text of a result above: see its row")
 MESSAGE(FAILED_ALL, "%s: %s", "the same")
 MESSAGE(NO_QUORUM, "no quorum: %u of %u nodes voted, %s%u %s%s",
-        "the causes follow; the hint below has the first to mend; `redlock status` shows each node")
+        "the causes follow; the hints below have the next steps, the first one to mend first; `redlock status` shows each node")
 MESSAGE(DEGRADED, "degraded: %u of %u nodes %s, %u votes are needed%s%s",
         "mend the nodes that are named before another one fails: the job goes on as long as a quorum renews")
 MESSAGE(SAME_SERVER, "node %u %s and node %u %s are the same server, which has one vote",
@@ -186,6 +194,7 @@ MESSAGE(NO_PROC, "/proc does not show the processes of this PID namespace: what 
         "not be stopped when the lock ends; nothing was run. `mount -t proc proc /proc` makes one", IN_TEXT)
 MESSAGE(EXECUTE, "cannot execute '%s': %s",
         "check the path and the rights of the command, and that it is a program")
+MESSAGE(LACKS, "the user lacks the rights %s: permit them on each node: ACL SETUSER USER %s", IN_TEXT)
 MESSAGE(RIGHTS, "not started: this user could take the lock, but not renew or release it",
         "`redlock help acl` has the rights; the votes name the commands")
 MESSAGE(NOT_AGAIN, "not run again within %s: the last run %s", NEWS)
@@ -221,6 +230,11 @@ MESSAGE(LOST_AT_ONCE, "the lock was lost at once: --on-loss runs now, after its 
 MESSAGE(ON_LOSS, "--on-loss: %s", "mend the command; the resource may be in the state in which it stopped")
 MESSAGE(ON_CHANGE, "--on-change: it took longer than --hook-timeout, and is killed",
         "make the command faster, or --hook-timeout longer")
+MESSAGE(RIVAL, "two holders of '%s': on %s the key of %s is renewed while this client holds the lock; compare the "
+        "lists of nodes that `redlock config show` prints on each host: the other host may not see this", IN_TEXT)
+MESSAGE(RIVAL_MAYBE, "'%s': on %s the key of %s stays while this client holds the lock: that client was killed while "
+        "it acquired, or it uses another list of nodes, and holds the lock too; compare the lists that `redlock "
+        "config show` prints on each host: the other host may not see this", IN_TEXT)
 MESSAGE(HOOK, "--on-%s: %s", "mend the command; its output is above")
 MESSAGE(RFLOCK_OPEN, "rflock: cannot open lock file %s: %s",
         "mend the rights of that path, or make its directory")
@@ -237,11 +251,15 @@ MESSAGE(RFLOCK_KEEPER, "rflock: the process that was to keep the lock was killed
 SECTION(LISTS, "ls, break, last")
 MESSAGE(LS_UNREAD, "node %u %s was not read: %s",
         "what this node alone holds is not in the table; `redlock doctor` finds what is wrong with it")
+MESSAGE(LS_CLUSTER, "ls: a node is a cluster, whose keys are on many servers",
+        "list those of one server, with -r redis://HOST:PORT")
 MESSAGE(LS_FAILED, "ls: %s", "the text of a result above: see its row")
 MESSAGE(LS_NODES, "%u of %u nodes answer", "`redlock status` shows the nodes that are missing")
 MESSAGE(LAST_UNKNOWN, "too few nodes told the marker %s: %u of %u needed; %s",
         "`redlock status` shows the nodes that are missing")
 MESSAGE(BROKE, "%s", "see that the former holder has stopped its work")
+MESSAGE(BREAK_KEPT, "node %u %s did not confirm, and may keep the key: %s",
+        "repeat the command when that node answers; a key with an expiry ends by itself")
 MESSAGE(BREAK_NO, "nothing was changed", NEWS)
 MESSAGE(BREAK_WARNS, "the holder may still be working: a run learns at its next renewal that it has lost "
         "the lock (79), and stops its command then; other programs may not notice",
@@ -254,6 +272,8 @@ MESSAGE(BREAK_FOREIGN, "break '%s': not a lock that a token ends: %s; delete the
         "nobody needs it", IN_TEXT)
 MESSAGE(BREAK_FREE, "break '%s': nobody holds it", NEWS)
 MESSAGE(BREAK_QUEUE, "%s; clients that wait line up anew", NEWS)
+MESSAGE(BREAK_NO_QUEUE, "break '%s': nobody waits for it: no queue on the %u of %u nodes that answered",
+        "clients that may not use a queue ask again and again, and are in none: `redlock help acl`")
 
 SECTION(GUARD, "Guarded sets: init")
 MESSAGE(INIT_USAGE, "init: %s", IN_TEXT)
@@ -304,8 +324,9 @@ MESSAGE(INIT_ADMITTED, "init: %u of %u nodes are admitted, %s are needed: a new 
         "start the other nodes, or wait for the end of their quarantine: `redlock status` shows both")
 MESSAGE(INIT_LEAVING, "its record is of node set %s, which %s is leaving, with other members: %s; repeat "
         "the command that began this, `redlock init --replace` or `--remove`", IN_TEXT)
-MESSAGE(INIT_MEMBERS, "its record is of node set %s with other members: %s; give these, and change them "
-        "with `redlock init --add URL`, `--remove URL` or `--replace OLD NEW`", IN_TEXT)
+MESSAGE(INIT_MEMBERS, "its record is of node set %s with other members: %s", IN_TEXT)
+MESSAGE(INIT_NO_MEMBER, "%s is no member of the set, which has the members %s%s", IN_TEXT)
+MESSAGE(INIT_FORMER_TTL, "the maximum TTL is %s: %s; --max-ttl gives another one", IN_TEXT)
 MESSAGE(INIT_FORMER, "%s is no member any more: give the members that are left, and --add the new one",
         IN_TEXT)
 MESSAGE(INIT_MAXIMUM, "the maximum TTL of this set is %s ms: for another one take the set back with "
@@ -315,7 +336,12 @@ MESSAGE(INIT_ALIVE, "it answers: without --dead it is told that it leaves the se
         "leave out --dead, or stop that server first")
 MESSAGE(INIT_FEW, "without %s the other members, %u, are fewer than the quorum of the set, %s: first "
         "--add the new one, then --remove this one (if it is gone for good: --dead)", IN_TEXT)
-MESSAGE(INIT_LACKS, "it does not have the record of the set; first run: redlock init", IN_TEXT)
+MESSAGE(INIT_LEFT, "it left this set in configuration %s, and the newest record of the other nodes is of configuration "
+        "%s: they came back with older data; if no other server has a newer record, leave it out again: redlock "
+        "init --replace %s %s --dead, or --remove %s --dead", IN_TEXT)
+MESSAGE(INIT_TAKEN_BACK, "it was taken back to plain in configuration %s of this set, and the newest record of the other "
+        "nodes is of configuration %s: they came back with older data; run redlock init --plain, and then redlock init "
+        "if the set is to be guarded", IN_TEXT)
 MESSAGE(INIT_LEAVES, "%s leaves the set, and must be told: add --remove and its URL, or --dead if it is "
         "gone for good", IN_TEXT)
 MESSAGE(INIT_UNTOLD, "no answer (%s): it must be told that it leaves the set; if it is gone for good: "
@@ -355,4 +381,6 @@ MESSAGE(NO_MEMORY, "out of memory",
 MESSAGE(START, "cannot start: %s", "raise the limits of this process: `ulimit -a` shows them")
 MESSAGE(NOTHING_FOUND, "nothing in `redlock help troubleshooting` is about '%s'",
         "give one word of the message, as TIMEOUT, or the line alone, without \"hint:\"")
+MESSAGE(DROPPED, "%u message%s before this one dropped: stderr was full, and nobody read it for a second",
+        "read stderr, or send it to a file; --syslog keeps all messages")
 MESSAGE(OUTPUT, "cannot write the output: %s", "the reader of stdout has gone, or its disk is full")

@@ -62,6 +62,12 @@ static int no_cluster(const struct settings *settings)
 
 static int no_nodes(const struct settings *settings)
 {
+	if (settings->quorums != NULL) {
+		const char *option = settings->has_no_node_options ? "REDLOCK_CLUSTER=" : "-C ";
+		complain(MSG(NODE_SETS), settings->quorums, option, (int)strcspn(settings->quorums, " \t,"),
+		         settings->quorums);
+		return EXIT_CONFIG;
+	}
 	if (settings->clusters.count > 0)
 		return no_cluster(settings);
 	complain(MSG(NO_NODES), settings->has_no_node_options ? "" : "give -r redis://host:6379 for each, or ",

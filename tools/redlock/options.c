@@ -226,6 +226,8 @@ static const char *parse_text(struct settings *settings, const struct option_spe
 		return "is empty";
 	if (spec->kind == OPTION_URLS || spec->kind == OPTION_TEXTS)
 		return text_list_add(field, text) ? NULL : "out of memory";
+	if (spec->kind == OPTION_URL && *(const char **)field != NULL)
+		return "is given twice: members change one at a time, each by a run of its own";
 	*(const char **)field = keep(settings, text);
 	return *(const char **)field != NULL ? NULL : "out of memory";
 }
@@ -288,6 +290,15 @@ const struct setting_source *settings_source(const struct settings *settings, si
 	return NULL;
 }
 
+void settings_forget(struct settings *settings, size_t field)
+{
+	size_t kept = 0;
+	for (size_t i = 0; i < settings->source_count; i++)
+		if (settings->sources[i].field != field)
+			settings->sources[kept++] = settings->sources[i];
+	settings->source_count = kept;
+}
+
 /* The source of the field, to be overwritten. NULL: no room, which the number of options excludes. */
 static struct setting_source *source_of(struct settings *settings, size_t field)
 {
@@ -329,14 +340,27 @@ const struct option_spec *options_find(const struct option_group *const *groups,
 	return NULL;
 }
 
+/* By which other commands name their server. */
+static bool is_server_word(const char *name)
+{
+	static const char *const words[] = {"server", "servers", "nodes", "host", "uri"};
+	for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+		if (strcmp(name, words[i]) == 0)
+			return true;
+	return false;
+}
+
 /* Where an option goes that was typed before the word to which it belongs. NULL: not known. */
-static const char *right_place(const char *command, int letter, const char *name)
+static const char *right_place(const struct parser *typed_for, const char *command, int letter,
+                               const char *name)
 {
 	static const struct option_group *const groups[] = {&node_options, &ttl_options, &wait_options,
 	                                                    &output_options, NULL};
 	struct parser parser;
 	if (strcmp(command, "redlock run") == 0 && letter == 'c')
 		return "goes after the name of the lock: redlock run NAME -c 'LINE'";
+	if (parser_find(typed_for, 'r') != NULL && (letter == 'u' || is_server_word(name)))
+		return "is not an option: -r URL names a node";
 	parser_init(&parser, groups, OPTIONS_FIRST);
 	bool found = letter != 0 && parser_find(&parser, letter) != NULL;
 	for (int i = 0; i < parser.count; i++)
@@ -358,7 +382,8 @@ static void complain_option(const struct parser *parser, const char *command, in
 	bool is_long = optopt == 0 && strncmp(argv[optind - 1], "--", 2) == 0;
 	if (is_long)
 		snprintf(typed, sizeof typed, "%.*s", length - 2, argv[optind - 1] + 2);
-	const char *place = is_letter || is_long ? right_place(command, is_letter ? optopt : 0, typed) : NULL;
+	const char *place =
+	    is_letter || is_long ? right_place(parser, command, is_letter ? optopt : 0, typed) : NULL;
 	what = place != NULL ? place : what;
 	struct suggestion suggestion = {.word = typed};
 	if (is_letter && !with_value)

@@ -38,6 +38,8 @@ struct settings {
 	size_t source_count;
 	struct text_list clusters; /* the sections [cluster NAME] of the configuration */
 	char *password;            /* of the environment; NULL: none */
+	const char *quorums;       /* the sections of the node sets over which names are spread; NULL: one set */
+	const char *joining;       /* the section of one that is being added; NULL */
 	const char *cluster;       /* a section of the configuration; NULL: none */
 	const char *config;        /* the only file to read; NULL: system's and user's */
 	bool password_in_argv;
@@ -127,7 +129,7 @@ enum option_kind {
 	OPTION_DURATION, /* 30s 500ms 2m, stored in milliseconds, as redlock_duration_parse() has it */
 	OPTION_WORD,     /* one of the words of its value, "a|b|c": stored as its number */
 	OPTION_TEXT,     /* kept as it is; with a min of 1 not empty */
-	OPTION_URL,      /* the same; a password in it is blanked in argv */
+	OPTION_URL,      /* the same, once; a password in it is blanked in argv */
 	OPTION_URLS,     /* a comma list, appended; passwords are blanked in argv */
 	OPTION_TEXTS     /* kept as it is, and appended to a list */
 };
@@ -180,6 +182,9 @@ bool settings_store(struct settings *settings, const struct option_spec *spec, c
 
 /* Where the value of a field comes from; NULL: it is the default. */
 const struct setting_source *settings_source(const struct settings *settings, size_t field);
+
+/* Forgets where the value of a field comes from: the caller gives the field its default. */
+void settings_forget(struct settings *settings, size_t field);
 
 /* The option with this long name in the groups, NULL: none. */
 const struct option_spec *options_find(const struct option_group *const *groups, const char *name);

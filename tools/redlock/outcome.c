@@ -2,6 +2,8 @@
 /* From results of the library and votes of the nodes to exit codes and hints: two tables. */
 #include "outcome.h"
 
+#include <string.h>
+
 #include "exit_codes.h"
 
 static const char list_once[] = "list every server once; two databases of one server are one server";
@@ -43,6 +45,20 @@ static const struct {
 const struct outcome outcome_descriptors = {
     EXIT_INTERNAL, "let redlock open more files: `ulimit -n` is their number", "DESCRIPTORS"};
 
+const struct outcome outcome_protected = {EXIT_AUTH,
+                                          "set a password on the server (requirepass, or an ACL user), and "
+                                          "give it to redlock; or, where only trusted "
+                                          "machines reach the server, set protected-mode no",
+                                          "AUTH"};
+
+const char outcome_protected_text[] =
+    "the server is in protected mode: without a password it refuses all other machines (DENIED)";
+
+bool outcome_is_protected(enum redlock_vote_code vote, const char *error)
+{
+	return vote == REDLOCK_VOTE_AUTH && strncmp(error, "DENIED", strlen("DENIED")) == 0;
+}
+
 /* The first row that any node matches decides: a wrong password has to be mended before a permission shows,
  * and a node that is down before one that is full. A host name that does not resolve is a node that did not
  * answer, not one that refuses. */
@@ -57,13 +73,15 @@ static const struct {
     {REDLOCK_VOTE_SERVICE, EXIT_CONFIG, "correct the host, port or scheme in the URL of that node"},
     {REDLOCK_VOTE_READONLY, EXIT_REFUSED, "give the masters: a replica has no vote of its own"},
     {REDLOCK_VOTE_CLUSTER, EXIT_REFUSED,
-     "give independent masters: nodes of a Redis Cluster cannot vote on every name"},
+     "give a Redis Cluster as redis+cluster://HOST: one server of it cannot vote on every name"},
     {REDLOCK_VOTE_NOPERM, EXIT_REFUSED,
      "give the user the rights of `redlock help acl`, and give the --prefix that its names have"},
     {REDLOCK_VOTE_COMMAND, EXIT_REFUSED, "`redlock help acl` shows the commands that a server must have"},
     {REDLOCK_VOTE_DATABASE, EXIT_REFUSED, "give the number of a database that the server has"},
     {REDLOCK_VOTE_FOREIGN, EXIT_REFUSED,
-     "give the nodes and the quorum that `redlock init` was given; `redlock status` says what differs"},
+     "give the nodes and the quorum that `redlock init` was given; `redlock status` says what differs; a "
+     "node "
+     "with replicas gives no fencing token, and does not fit guard = require"},
     {REDLOCK_VOTE_UNGUARDED, EXIT_REFUSED,
      "run `redlock init`, which makes a guarded node set, or repairs one where a node still has its record; "
      "nodes that it repairs vote after a quarantine"},
@@ -78,8 +96,17 @@ static const struct {
      "wait: nodes that may have forgotten locks vote again by themselves"},
     {REDLOCK_VOTE_CLOCK, EXIT_NOQUORUM,
      "let a time daemon keep the clocks of the nodes: `redlock doctor` compares them"},
-    {REDLOCK_VOTE_DOWN, EXIT_NOQUORUM, "start the nodes that are down, or make them reachable"},
+    {REDLOCK_VOTE_DOWN, EXIT_NOQUORUM,
+     "start the nodes that are down (their logs say why they ended), or make them reachable"},
     {REDLOCK_VOTE_NAME, EXIT_NOQUORUM, "check the host names, and the name server"},
+    {REDLOCK_VOTE_MASTER, EXIT_NOQUORUM,
+     "check the master's name in the URL, the password of the Sentinels (?sentinel_password=), and that they "
+     "run: SENTINEL MASTERS lists the names that one knows"},
+    {REDLOCK_VOTE_SHARD, EXIT_NOQUORUM,
+     "wait until a replica takes over, or start the master of the slot: CLUSTER NODES says which are down"},
+    {REDLOCK_VOTE_UNREPLICATED, EXIT_NOQUORUM,
+     "connect the node's replicas, or lower ?replicas= of its URL; if they are only far away, use a longer "
+     "--node-timeout"},
     {REDLOCK_VOTE_UNCOUNTED, EXIT_NOQUORUM,
      "see `redlock doctor`: the user lacks a right, or too few nodes know their fencing numbers, and "
      "`redlock "
@@ -111,14 +138,36 @@ int outcome_of_error(int error)
 	return EXIT_INTERNAL;
 }
 
-static struct outcome of_votes(const struct redlock_vote *votes, size_t count)
+enum { VOTE_ROWS = sizeof by_vote / sizeof by_vote[0] };
+
+/* The first row, from `row` on, that any node matches. VOTE_ROWS: no node matches any row. */
+static size_t matching_row(const struct redlock_vote *votes, size_t count, size_t row)
 {
-	for (size_t row = 0; row < sizeof by_vote / sizeof by_vote[0]; row++)
+	for (; row < VOTE_ROWS; row++)
 		for (size_t i = 0; i < count; i++)
 			if (votes[i].code == by_vote[row].vote)
-				return (struct outcome){by_vote[row].code, by_vote[row].hint,
-				                        redlock_vote_name(by_vote[row].vote)};
-	return (struct outcome){EXIT_NOQUORUM, NULL, redlock_error_name(REDLOCK_E_NOQUORUM)};
+				return row;
+	return VOTE_ROWS;
+}
+
+static struct outcome of_votes(const struct redlock_vote *votes, size_t count)
+{
+	size_t row = matching_row(votes, count, 0);
+	if (row == VOTE_ROWS)
+		return (struct outcome){EXIT_NOQUORUM, NULL, redlock_error_name(REDLOCK_E_NOQUORUM)};
+	return (struct outcome){by_vote[row].code, by_vote[row].hint, redlock_vote_name(by_vote[row].vote)};
+}
+
+size_t outcome_other_hints(const struct redlock_vote *votes, size_t count, const char **ret_hints,
+                           size_t room)
+{
+	size_t row = matching_row(votes, count, 0), hints = 0;
+	while (row < VOTE_ROWS && hints < room) {
+		row = matching_row(votes, count, row + 1);
+		if (row < VOTE_ROWS)
+			ret_hints[hints++] = by_vote[row].hint;
+	}
+	return hints;
 }
 
 struct outcome outcome_of(int result, const struct redlock_vote *votes, size_t count)

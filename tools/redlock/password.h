@@ -7,8 +7,8 @@
 
 #include <redlock/redlock.h>
 
-/* Reads a password file into the options, which have an error_text. A signal ends the wait for a pipe. False:
- * password_problem() says why. */
+/* Reads a password file into the options, which have an error_text. If the file is a named pipe, a signal
+ * ends the wait. False: password_problem() says why. */
 bool password_load(const char *path, struct redlock_options *options);
 
 /* "PATH: why": what the last password_load() found. */

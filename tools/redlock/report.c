@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "exit_codes.h"
+#include "lacks.h"
 #include "message.h"
 #include "printable.h"
 #include "scheme.h"
@@ -14,6 +15,11 @@ bool report_is_definite(const struct node_report *node)
 {
 	enum redlock_vote_kind kind = redlock_vote_kind(node->vote.code);
 	return kind == REDLOCK_KIND_YES || kind == REDLOCK_KIND_NO;
+}
+
+bool report_is_protected(const struct node_report *node)
+{
+	return outcome_is_protected(node->vote.code, node->status.last_error);
 }
 
 static void collect_node(struct node_report *node, unsigned index, struct session *session,
@@ -26,6 +32,13 @@ static void collect_node(struct node_report *node, unsigned index, struct sessio
 		node->vote.code = REDLOCK_VOTE_PENDING;
 	if (report_is_definite(node))
 		return;
+	/* A member that is a replica refuses to be admitted, and would stay in quarantine for ever. */
+	if (node->vote.code == REDLOCK_VOTE_QUARANTINE && node->status.last_failure == REDLOCK_VOTE_READONLY)
+		node->vote.code = REDLOCK_VOTE_READONLY;
+	if (report_is_protected(node)) {
+		snprintf(node->detail, sizeof node->detail, "%s", outcome_protected_text);
+		return;
+	}
 	char shown[sizeof node->status.last_error + 1];
 	const char *error =
 	    printable(node->status.last_error, strlen(node->status.last_error), shown, sizeof shown);
@@ -58,6 +71,13 @@ void report_conclude(struct report *report, int result)
 		report->answered += report_is_definite(&report->node[i]);
 	}
 	report->outcome = outcome_of(result, votes, report->nodes);
+	unsigned refused = 0, protected = 0;
+	for (unsigned i = 0; i < report->nodes; i++) {
+		refused += votes[i].code == REDLOCK_VOTE_AUTH;
+		protected += report_is_protected(&report->node[i]);
+	}
+	if (report->outcome.code == EXIT_AUTH && protected > 0 && protected == refused)
+		report->outcome = outcome_protected;
 	if (report->outcome.code == EXIT_NOQUORUM && lacks_descriptors(report))
 		report->outcome = outcome_descriptors;
 }
@@ -72,12 +92,14 @@ void report_collect(struct report *report, const char *verb, const char *name, i
 	report->nodes = redlock_node_count(session->client);
 	report->quorum = redlock_quorum(session->client);
 	report->token = NULL;
-	report->instead[0] = report->unread[0] = '\0';
+	report->instead[0] = report->unread[0] = report->lacks[0] = '\0';
 	report->has_standing = false;
 	for (unsigned i = 0; i < report->nodes; i++)
 		collect_node(&report->node[i], i, session, lock);
-	if (result == REDLOCK_E_NOQUORUM && name != NULL)
+	if (result == REDLOCK_E_NOQUORUM && name != NULL) {
 		scheme_look(report, session);
+		lacks_look(report, session);
+	}
 	for (unsigned i = 0; i < report->nodes; i++)
 		if (report->node[i].vote.code == REDLOCK_VOTE_SERVICE)
 			session->keyless |= 1U << i;
@@ -313,6 +335,27 @@ static void say_holder(const struct report *report, const struct settings *setti
 		say(settings, MSG(GONE_OTHER), report->verb, name, words);
 }
 
+void report_hints(const struct settings *settings, const struct outcome *outcome,
+                  const struct redlock_vote *votes, size_t count)
+{
+	const char *others[OUTCOME_HINTS_MAX];
+	if (outcome->hint != NULL)
+		say(settings, MSG(HINT), outcome->hint);
+	size_t hints = outcome_other_hints(votes, count, others, OUTCOME_HINTS_MAX);
+	for (size_t i = 0; i < hints; i++)
+		say(settings, MSG(HINT), others[i]);
+}
+
+/* Votes are causes where there is no quorum. */
+static void say_hints(const struct report *report, const struct settings *settings)
+{
+	struct redlock_vote votes[REDLOCK_MAX_NODES];
+	bool is_by_votes = report->result == REDLOCK_E_NOQUORUM && report->outcome.code != EXIT_INTERNAL;
+	for (unsigned i = 0; i < report->nodes; i++)
+		votes[i] = report->node[i].vote;
+	report_hints(settings, &report->outcome, votes, is_by_votes ? report->nodes : 0);
+}
+
 void report_failure(const struct report *report, const struct settings *settings)
 {
 	char name[PRINTABLE_MAX] = "";
@@ -327,10 +370,11 @@ void report_failure(const struct report *report, const struct settings *settings
 		say(settings, MSG(FAILED), report->verb, name, redlock_strerror(report->result));
 	else
 		say(settings, MSG(FAILED_ALL), report->verb, redlock_strerror(report->result));
+	if (report->lacks[0] != '\0')
+		say(settings, MSG(LACKS), report->lacks, report->lacks);
 	if (report->outcome.code == EXIT_CONFIG)
 		report_duplicates(report, settings);
-	if (report->outcome.hint != NULL)
-		say(settings, MSG(HINT), report->outcome.hint);
+	say_hints(report, settings);
 }
 
 void report_json_begin(const struct report *report, struct json *json)

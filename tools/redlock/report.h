@@ -28,6 +28,7 @@ struct report {
 	unsigned answered; /* nodes with a definite vote */
 	const char *token; /* the caller's, NULL: none; for who fills it in */
 	char instead[96];  /* of what that is the token, which was asked for as something else; "": unknown */
+	char lacks[256];   /* rights that the user lacks, where the votes do not name them; "" */
 	char unread[256];  /* why a node did not tell whose key it has; "" */
 	bool has_standing; /* the holder is known */
 	struct standing standing;
@@ -36,6 +37,8 @@ struct report {
 
 /* Whether the vote of a node is an answer to what was asked. */
 bool report_is_definite(const struct node_report *node);
+/* The server is in protected mode. */
+bool report_is_protected(const struct node_report *node);
 
 /* The result becomes another one: the outcome follows from it and the votes. */
 void report_conclude(struct report *report, int result);
@@ -56,6 +59,10 @@ void report_votes(const struct report *report);
 
 /* Says on stderr, unless -q, what failed, at which node and why, and the next step. */
 void report_failure(const struct report *report, const struct settings *settings);
+
+/* Says the next step of an outcome, and of each other cause among these votes. */
+void report_hints(const struct settings *settings, const struct outcome *outcome,
+                  const struct redlock_vote *votes, size_t count);
 
 /* Says in one line, unless -q, which nodes have no vote for a lock that is held, or do not have its key, and
  * why; and if no further node may fail. False: there are none. */

@@ -40,7 +40,8 @@ enum { MAX_LINKS = 40 }; /* as the kernel follows */
 static const struct option_spec specs[] = {
     {'x', "exclusive", NULL, OPTION_OFF, FIELD(shared), 0, 0, "an exclusive lock, as without -s"},
     {'e', "exclusive", NULL, OPTION_OFF, FIELD(shared), 0, 0, "the same"},
-    {'n', "nonblock", NULL, OPTION_ZERO, FIELD(wait_ms), 0, 0, "fail rather than wait"},
+    {'n', "nonblock", NULL, OPTION_ZERO, FIELD(wait_ms), 0, 0,
+     "do not wait for a holder, only for nodes in quarantine"},
     {0, "nonblocking", NULL, OPTION_ZERO, FIELD(wait_ms), 0, 0, "the same"},
     {0, "nb", NULL, OPTION_ZERO, FIELD(wait_ms), 0, 0, "the same"},
     {'w', "timeout", "SECONDS", OPTION_SECONDS, FIELD(wait_ms), 0, SECONDS_MAX, "wait at most this long"},
@@ -129,10 +130,10 @@ static bool find_file(const char *path, char real[PATH_MAX])
 }
 
 /* The `wait` of a configuration is for redlock: scripts expect that flock(1) waits as it was told. */
-static int configure(struct settings *settings)
+static int configure(struct settings *settings, const char *name)
 {
 	const uint64_t wait_ms = settings->wait_ms;
-	int code = config_apply(settings);
+	int code = config_apply(settings, name);
 	settings->wait_ms = wait_ms;
 	return code;
 }
@@ -164,7 +165,7 @@ static int run(struct settings *settings, int argc, char **argv)
 		complain(MSG(RFLOCK_OPEN), printable(argv[0], strlen(argv[0]), shown, sizeof shown), strerror(errno));
 		return FLOCK_NO_FILE;
 	}
-	int code = configure(settings);
+	int code = configure(settings, file);
 	return code == EXIT_OK ? run_supervise(settings, &order) : code;
 }
 
@@ -264,7 +265,7 @@ static int lock_descriptor(struct settings *settings, const char *text)
 		complain(MSG(RFLOCK_FILE), fd, problem);
 		return FLOCK_BAD_FILE;
 	}
-	int code = configure(settings);
+	int code = configure(settings, path);
 	if (code != EXIT_OK)
 		return code;
 	if (found == KEEPER_OTHER)
@@ -289,7 +290,7 @@ int rflock(int argc, char **argv)
 		code = EXIT_OK;
 	} else if (first >= 0 && !is_refused(&settings, argc - first)) {
 		if (argc - first < 1)
-			fputs(usage, stderr);
+			put_usage(usage);
 		else if (argc - first == 1)
 			code = lock_descriptor(&settings, argv[first]);
 		else

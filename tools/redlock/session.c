@@ -51,6 +51,16 @@ static void fill_times(struct redlock_options *options, const struct settings *s
 
 /* If the settings do not say whether the set is guarded, the note of `redlock init` about the local cluster
  * does. A fencing number needs a guard. */
+bool session_has_cluster(const struct session *session)
+{
+	struct redlock_node_status status = {.size = sizeof status};
+	for (unsigned i = 0; i < redlock_node_count(session->client); i++)
+		if (redlock_node_status(session->client, i, &status) == 0 &&
+		    strstr(status.address, "+cluster://") != NULL)
+			return true;
+	return false;
+}
+
 uint64_t session_guard(const struct settings *settings)
 {
 	bool said = settings_source(settings, offsetof(struct settings, guard)) != NULL;
@@ -65,15 +75,16 @@ static void recall(struct session *session, const struct text_list *urls)
 	if (nodes_are_local(session->settings))
 		return;
 	session->members = guard_memory_members((const char *const *)urls->items, urls->count);
-	session->remembered =
-	    session->members != NULL && guard_memory_find(session->members, session->guarded_set);
+	session->remembered = session->members != NULL &&
+	                      guard_memory_find(session->members, session->guarded_set, &session->guarded_ttl_ms);
 }
 
-static void keep(struct session *session, const char *set)
+static void keep(struct session *session, const char *set, uint64_t ttl_ms)
 {
 	session->remembered = true;
 	snprintf(session->guarded_set, sizeof session->guarded_set, "%s", set);
-	if (!guard_memory_keep(session->members, set) && session->settings->verbose)
+	session->guarded_ttl_ms = ttl_ms;
+	if (!guard_memory_keep(session->members, set, ttl_ms) && session->settings->verbose)
 		complain(MSG(GUARD_MEMORY), strerror(errno));
 }
 
@@ -82,9 +93,10 @@ void session_remember(struct session *session)
 	struct redlock_guard_status guard = {.size = sizeof guard};
 	if (session->members == NULL || redlock_guard_status(session->client, &guard) < 0)
 		return;
-	bool known = session->remembered && strcmp(guard.set, session->guarded_set) == 0;
+	bool has_ttl = guard.max_ttl_ms == 0 || guard.max_ttl_ms == session->guarded_ttl_ms;
+	bool known = session->remembered && strcmp(guard.set, session->guarded_set) == 0 && has_ttl;
 	if (guard.state == REDLOCK_SET_GUARDED && guard.set[0] && !known)
-		keep(session, guard.set);
+		keep(session, guard.set, guard.max_ttl_ms);
 	if (guard.state == REDLOCK_SET_PLAIN && session->remembered) {
 		session->remembered = false;
 		guard_memory_drop(session->members);
@@ -287,6 +299,15 @@ static bool is_name_refused(struct session *session, const struct redlock_lock_o
 	return error == 0;
 }
 
+/* Whether a Redis Cluster cannot have the names of the handle that was refused last. The library says how to
+ * write them. */
+static bool is_refused_for_cluster(struct session *session, char *why, size_t size)
+{
+	static const char begin[] = "a node is a cluster";
+	return redlock_client_last_error(session->client, why, size) > 0 &&
+	       strncmp(why, begin, sizeof begin - 1) == 0;
+}
+
 /* Why the library refuses a handle: the rules are those of redlock_lock_new(). Pairs of options were looked
  * at before; here the guard may be configured, or be that of the local cluster. */
 static void explain_refused_lock(struct session *session, const char *name,
@@ -297,7 +318,10 @@ static void explain_refused_lock(struct session *session, const char *name,
 	size_t key = strlen(name) + (settings->prefix != NULL ? strlen(settings->prefix) : 0);
 	const struct setting_source *guard = settings_source(settings, offsetof(struct settings, guard));
 	bool guarded = session_guard(settings) == REDLOCK_GUARD_REQUIRE;
-	if (!*name)
+	char why[256];
+	if (is_refused_for_cluster(session, why, sizeof why))
+		complain(MSG(NAMES_IN_CLUSTER), why);
+	else if (!*name)
 		complain(MSG(NAME_EMPTY));
 	else if (key > REDLOCK_MAX_NAME)
 		complain(MSG(NAME_LONG), key, REDLOCK_MAX_NAME);
@@ -377,8 +401,11 @@ int session_lock_all(struct session *session, const char *name, const struct red
 		return EXIT_USAGE;
 	for (; count <= also->count; count++)
 		names[count] = also->items[count - 1];
+	char why[256];
 	int error = redlock_lock_new_many(session->client, names, count, options, ret_lock);
-	if (error == REDLOCK_E_INVAL && work_alone(session, name, options))
+	if (error == REDLOCK_E_INVAL && is_refused_for_cluster(session, why, sizeof why))
+		complain(MSG(NAMES_IN_CLUSTER), why);
+	else if (error == REDLOCK_E_INVAL && work_alone(session, name, options))
 		complain(MSG(NAMES_LONG), REDLOCK_MAX_NAME);
 	else if (error != REDLOCK_E_INVAL && error != 0)
 		complain(MSG(LIBRARY), redlock_strerror(error));
@@ -419,27 +446,10 @@ int session_lock_slot(struct session *session, const char *name, const char *tok
 	return session_lock_with(session, name, &options, ret_lock);
 }
 
+/* How long an acquire waits is in the options of its handle. */
 static int start(redlock_lock *lock, enum redlock_operation operation)
 {
-	switch (operation) {
-	case REDLOCK_OP_ACQUIRE:
-		return redlock_start_acquire(lock);
-	case REDLOCK_OP_EXTEND:
-		return redlock_start_extend(lock, 0);
-	case REDLOCK_OP_RELEASE:
-		return redlock_start_release(lock);
-	case REDLOCK_OP_QUERY:
-		return redlock_start_query(lock);
-	case REDLOCK_OP_PROBE:
-		return redlock_start_probe(lock);
-	case REDLOCK_OP_UPGRADE:
-		return redlock_start_upgrade(lock);
-	case REDLOCK_OP_DOWNGRADE:
-		return redlock_start_downgrade(lock);
-	case REDLOCK_OP_NONE:
-		break;
-	}
-	return REDLOCK_E_INVAL;
+	return operation == REDLOCK_OP_ACQUIRE ? redlock_start_acquire(lock) : redlock_start(lock, operation, 0);
 }
 
 /* Looks for the end of the operation. True when it has ended, or when the client cannot go on. */

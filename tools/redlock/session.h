@@ -20,7 +20,8 @@ struct session {
 	uint64_t node_timeout_ms;
 	char *members;                     /* the list of nodes, for what is remembered of it; NULL: nothing is */
 	bool remembered;                   /* as a guarded set, */
-	char guarded_set[GUARD_MEMORY_ID]; /* with this id */
+	char guarded_set[GUARD_MEMORY_ID]; /* with this id, */
+	uint64_t guarded_ttl_ms;           /* and this maximum TTL; 0: not known */
 	bool has_user;                     /* a URL names one */
 	bool has_password;                 /* one was given, in whatever way */
 	bool value_returns;                /* the token is the caller's own value, which may be used again */
@@ -32,6 +33,9 @@ struct session {
 
 /* Opens the client. Returns an exit code; unless it is EXIT_OK, what is wrong was said on stderr. */
 int session_open(struct session *session, const struct settings *settings);
+
+/* Whether one of the nodes is a cluster. */
+bool session_has_cluster(const struct session *session);
 
 /* The guard of commands that take locks with these settings: REDLOCK_GUARD_. */
 uint64_t session_guard(const struct settings *settings);

@@ -13,6 +13,12 @@ void side_key(const char *name, const char *what, char *buffer, size_t size)
 	snprintf(buffer, size, "%s%s%s:redlock:%s", tagged ? "" : "{", name, tagged ? "" : "}", what);
 }
 
+uint64_t side_key_waiters(uint64_t size)
+{
+	enum { ENTRY = 31 }; /* bytes of a waiter, at least: scripts count them so */
+	return size / ENTRY;
+}
+
 char *side_key_slot(const char *prefix, const char *name, unsigned slot)
 {
 	enum { MORE = sizeof "{}:redlock:slot:63" };

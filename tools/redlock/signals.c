@@ -11,6 +11,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "clock.h"
+
 static const int numbers[] = {SIGTERM, SIGINT, SIGHUP, SIGQUIT};
 
 /* Signal handlers have no argument for state: they are globals. */
@@ -97,4 +99,14 @@ bool signals_await_fd(int fd, short events, int timeout_ms)
 	while (ppoll(watched, 2, timeout_ms < 0 ? NULL : &timeout, &mask) < 0 && errno == EINTR)
 		;
 	return watched[0].revents != 0;
+}
+
+bool signals_sleep_until(uint64_t until_ns)
+{
+	enum { PART_MS = 60000 }; /* poll(2) has no longer times */
+	for (uint64_t now_ns = clock_ns(); now_ns < until_ns && !signals_caught(); now_ns = clock_ns()) {
+		uint64_t left_ms = (until_ns - now_ns) / 1000000 + 1;
+		(void)signals_await_fd(-1, 0, left_ms < PART_MS ? (int)left_ms : PART_MS);
+	}
+	return !signals_caught();
 }

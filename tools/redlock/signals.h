@@ -5,6 +5,7 @@
 
 #include <signal.h>
 #include <stdbool.h>
+#include <stdint.h>
 
 /* Installs the handlers, and ignores SIGPIPE. A signal that is ignored at the start (nohup, background jobs)
  * stays ignored. Returns 0, or -1 with errno. */
@@ -27,5 +28,8 @@ int signals_fd(void);
 /* Waits until the descriptor is ready for the events of poll(2). False: it is not, and a signal has arrived,
  * also one that is blocked otherwise, or the time is over; -1: no limit. */
 bool signals_await_fd(int fd, short events, int timeout_ms);
+
+/* Sleeps until that time of clock_ns(). False: a signal has arrived, which ends the sleep. */
+bool signals_sleep_until(uint64_t until_ns);
 
 #endif

@@ -143,13 +143,10 @@ static void doubt(const struct standing *standing, const char *holder, char *buf
 	if (standing->forgetful_ms > 0)
 		snprintf(when, sizeof when, ", for another %.1f s", (double)standing->forgetful_ms / 1000);
 	if (standing->most > 0)
-		snprintf(buffer, size,
-		         "maybe held by %s: on %u of %u nodes, and forgotten by %u node%s in quarantine%s", holder,
-		         standing->most, standing->nodes, standing->forgetful, plural, when);
+		snprintf(buffer, size, STANDING_TEXT_MAYBE, holder, standing->most, standing->nodes,
+		         standing->forgetful, plural, when);
 	else
-		snprintf(buffer, size,
-		         "unknown: no key, and a lock may be forgotten by %u of %u nodes, in quarantine%s",
-		         standing->forgetful, standing->nodes, when);
+		snprintf(buffer, size, STANDING_TEXT_FORGOTTEN, standing->forgetful, standing->nodes, when);
 }
 
 static void verdict(const struct standing *standing, const char *holder, char *buffer, size_t size)
@@ -164,21 +161,18 @@ static void verdict(const struct standing *standing, const char *holder, char *b
 		         standing->known < standing->nodes ? "at least " : "", standing->most, standing->nodes);
 		break;
 	case STANDING_SPLIT:
-		snprintf(buffer, size,
-		         "split: %u different holders, none on a quorum (%u of %u); it resolves by retries or TTL",
-		         standing->holders, standing->quorum, standing->nodes);
+		snprintf(buffer, size, STANDING_TEXT_SPLIT, standing->holders, standing->quorum, standing->nodes);
 		break;
 	case STANDING_LEFTOVER:
-		snprintf(buffer, size, "held by nobody: a leftover of %s on %u of %u nodes, which %s", holder,
-		         standing->most, standing->nodes, leftover_consequence(standing));
+		snprintf(buffer, size, STANDING_TEXT_LEFTOVER, holder, standing->most, standing->nodes,
+		         leftover_consequence(standing));
 		break;
 	case STANDING_UNKNOWN:
 		if (standing->forgetful > 0) {
 			doubt(standing, holder, buffer, size);
 			break;
 		}
-		snprintf(buffer, size, "unknown: %u of %u nodes answered, %u are needed", standing->known,
-		         standing->nodes, standing->quorum);
+		snprintf(buffer, size, STANDING_TEXT_FEW, standing->known, standing->nodes, standing->quorum);
 		break;
 	}
 }
@@ -208,11 +202,11 @@ const char *standing_words(const struct standing *standing, char *buffer, size_t
 	return buffer;
 }
 
-void standing_json(const struct standing *standing, const char *key, struct json *json)
+/* In an object that is open. */
+static void put_members(const struct standing *standing, struct json *json)
 {
 	const struct redlock_finding *best = &standing->finding[standing->best];
 	bool any = standing->most > 0;
-	json_open(json, key, '{');
 	json_text(json, "state", standing_name(standing->state));
 	json_text(json, "kind", holder_kind_name(any ? holder_kind_of(best) : HOLDER_NONE));
 	char who[HOLDER_TEXT_MAX];
@@ -230,5 +224,23 @@ void standing_json(const struct standing *standing, const char *key, struct json
 	json_number_or_null(json, "pttl_ms", any, best->pttl_ms);
 	json_number_or_null(json, "held_for_ms", standing->seen_ms > 0, (int64_t)standing->seen_ms);
 	json_bool(json, "blocks_for_ever", standing_blocks_for_ever(standing));
+}
+
+void standing_json(const struct standing *standing, const char *key, struct json *json)
+{
+	json_open(json, key, '{');
+	put_members(standing, json);
+	json_close(json, '}');
+}
+
+void standing_json_token(const struct standing *standing, struct json *json)
+{
+	const struct redlock_finding *best = &standing->finding[standing->best];
+	json_open(json, NULL, '{');
+	put_members(standing, json);
+	if (standing->most > 0 && holder_kind_of(best) == HOLDER_TOKEN)
+		json_bytes(json, "token", best->value, best->value_kept);
+	else
+		json_null(json, "token");
 	json_close(json, '}');
 }

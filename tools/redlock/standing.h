@@ -21,6 +21,31 @@ enum standing_state {
 #undef STANDING_ENUM
 };
 
+/* X(NAME, word for people, format, next step): verdicts and warnings that a person has to do something about.
+ */
+#define STANDING_TROUBLE_MAP(X)                                                                              \
+	X(SPLIT, "split",                                                                                        \
+	  "split: %u different holders, none on a quorum (%u of %u); it resolves by retries or TTL",             \
+	  "wait for that; if it stays, some client has another list of nodes, or the keys are no locks: "        \
+	  "`redlock status NAME`")                                                                               \
+	X(LEFTOVER, "leftover", "held by nobody: a leftover of %s on %u of %u nodes, which %s",                  \
+	  "wait for its TTL, or end it with `redlock break NAME`")                                               \
+	X(MAYBE, "in-doubt", "maybe held by %s: on %u of %u nodes, and forgotten by %u node%s in quarantine%s",  \
+	  "wait for the end of the quarantine")                                                                  \
+	X(FORGOTTEN, "in-doubt",                                                                                 \
+	  "unknown: no key, and a lock may be forgotten by %u of %u nodes, in quarantine%s",                     \
+	  "wait for the end of the quarantine")                                                                  \
+	X(FEW, "unknown", "unknown: %u of %u nodes answered, %u are needed",                                     \
+	  "mend the nodes that do not answer: `redlock doctor`")                                                 \
+	X(BLOCKS, "blocks", "warning: on %u node%s no expiry: it blocks until somebody deletes it",              \
+	  "if its holder is gone, end it with `redlock break NAME`, or delete the key on each node")             \
+	X(ENDLESS, "stays", "warning: on %u node%s no expiry: the key stays there until somebody deletes it",    \
+	  "it keeps nobody out; `redlock break NAME` deletes it, or DEL on that node")
+#define STANDING_TROUBLE_TEXT(name, word, text, step)                                                        \
+	__attribute__((unused)) static const char STANDING_TEXT_##name[] = text;
+STANDING_TROUBLE_MAP(STANDING_TROUBLE_TEXT)
+#undef STANDING_TROUBLE_TEXT
+
 struct standing {
 	struct redlock_finding finding[REDLOCK_MAX_NODES];
 	enum standing_state state;
@@ -78,5 +103,8 @@ const char *standing_name(enum standing_state state);
 
 /* A member with what standing_words() says, for programs. */
 void standing_json(const struct standing *standing, const char *key, struct json *json);
+
+/* As an element of an array, with the member "token", which ends a slot; null if nobody has it. */
+void standing_json_token(const struct standing *standing, struct json *json);
 
 #endif

@@ -3,8 +3,10 @@
 #ifndef REDLOCK_TOOL_STATUS_H
 #define REDLOCK_TOOL_STATUS_H
 
+#include "guard_move.h"
 #include "guard_record.h"
 #include "report.h"
+#include "rival.h"
 #include "status_slots.h"
 
 /* The keys of all nodes under a name. */
@@ -12,13 +14,21 @@ struct status_picture {
 	struct report report;
 	struct standing standing;
 	struct status_slots slots;
+	struct rivals rivals;              /* after status_find_rivals() */
 	uint64_t fence[REDLOCK_MAX_NODES]; /* the fencing number that each drew last; 0: none is known */
+	int64_t waiting;                   /* clients in the queue, on the node that has the most; -1: not told */
 };
 
 /* Asks the nodes. Returns an exit code; if it is EXIT_OK, status_end() is due. */
 int status_read(struct status_picture *picture, struct session *session, const char *name);
 void status_end(struct status_picture *picture);
 void status_print(struct status_picture *picture);
+
+/* Looks again, after a pause, where another client than the holder has a key on some nodes. */
+void status_find_rivals(struct status_picture *picture, struct session *session, const char *name);
+/* The nodes where it was still there: a bit for each. */
+uint64_t status_rivals_on(const struct status_picture *picture);
+void status_rivals_print(const struct status_picture *picture);
 
 /* Shows the key of every node under a name. Returns the exit code. */
 int status_of_name(const struct settings *settings, const char *name);

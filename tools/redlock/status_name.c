@@ -18,42 +18,58 @@
 #include "status.h"
 #include "status_slots.h"
 
-/* ---- fencing numbers ---- */
+/* ---- fencing numbers, and the queue ---- */
 
-/* Asks the nodes that have answered: the others would only be waited for. */
-static void ask_counters(struct status_picture *picture, redlock_asker *asker, const char *key,
-                         uint64_t timeout_ms)
+enum { ASK_FENCE, ASK_QUEUE, ASKS };
+
+static void take_sides(struct status_picture *picture, const struct redlock_question *q)
 {
-	const char *const get[] = {"GET", key};
-	struct redlock_question list[REDLOCK_MAX_NODES];
-	size_t count = 0;
-	for (unsigned i = 0; i < picture->report.nodes; i++)
-		if (picture->standing.finding[i].known)
-			list[count++] = (struct redlock_question){
-			    .size = sizeof(struct redlock_question), .node = i, .argc = 2, .argv = get};
-	if (redlock_ask(asker, list, count, timeout_ms) < 0)
+	const struct redlock_reply *fence = q[ASK_FENCE].reply, *queue = q[ASK_QUEUE].reply;
+	if (fence != NULL && fence->kind == REDLOCK_REPLY_STRING)
+		picture->fence[q->node] = strtoull(fence->text, NULL, 10);
+	if (queue == NULL || queue->kind != REDLOCK_REPLY_INTEGER || queue->integer < 0)
 		return;
-	for (size_t i = 0; i < count; i++)
-		if (list[i].reply != NULL && list[i].reply->kind == REDLOCK_REPLY_STRING)
-			picture->fence[list[i].node] = strtoull(list[i].reply->text, NULL, 10);
+	int64_t waiting = (int64_t)side_key_waiters((uint64_t)queue->integer);
+	picture->waiting = waiting > picture->waiting ? waiting : picture->waiting;
 }
 
-static void read_counters(struct status_picture *picture, const struct session *session,
-                          const struct settings *settings, const char *name)
+/* Asks the nodes that have answered: the others would only be waited for. */
+static void ask_sides(struct status_picture *picture, redlock_asker *asker, const char *fence,
+                      const char *queue, uint64_t timeout_ms)
+{
+	const char *const get[] = {"GET", fence}, *const length[] = {"STRLEN", queue};
+	const char *const *const commands[ASKS] = {[ASK_FENCE] = get, [ASK_QUEUE] = length};
+	struct redlock_question list[REDLOCK_MAX_NODES * ASKS];
+	size_t count = 0;
+	for (unsigned i = 0; i < picture->report.nodes; i++)
+		for (size_t k = 0; picture->standing.finding[i].known && k < ASKS; k++)
+			list[count++] = (struct redlock_question){
+			    .size = sizeof(struct redlock_question), .node = i, .argc = 2, .argv = commands[k]};
+	if (redlock_ask(asker, list, count, timeout_ms) < 0)
+		return;
+	for (size_t i = 0; i < count; i += ASKS)
+		take_sides(picture, &list[i]);
+}
+
+static void read_sides(struct status_picture *picture, const struct session *session,
+                       const struct settings *settings, const char *name)
 {
 	const char *prefix = settings->prefix != NULL ? settings->prefix : "";
 	size_t size = strlen(prefix) + strlen(name) + 32;
-	char *whole = malloc(size), *key = malloc(size);
+	char *whole = malloc(size), *fence = malloc(size), *queue = malloc(size);
 	redlock_asker *asker = NULL;
 	memset(picture->fence, 0, sizeof picture->fence);
-	if (whole != NULL && key != NULL && redlock_asker_open(session->client, &asker) == 0) {
+	picture->waiting = -1;
+	if (whole != NULL && fence != NULL && queue != NULL && redlock_asker_open(session->client, &asker) == 0) {
 		snprintf(whole, size, "%s%s", prefix, name);
-		side_key(whole, "fence", key, size);
-		ask_counters(picture, asker, key, session->node_timeout_ms);
+		side_key(whole, "fence", fence, size);
+		side_key(whole, "queue", queue, size);
+		ask_sides(picture, asker, fence, queue, session->node_timeout_ms);
 	}
 	redlock_asker_close(asker);
 	free(whole);
-	free(key);
+	free(fence);
+	free(queue);
 }
 
 static uint64_t last_number(const struct status_picture *picture)
@@ -130,11 +146,9 @@ static void warn_endless(const struct standing *standing)
 {
 	const char *plural = standing->endless == 1 ? "" : "s";
 	if (standing_blocks_for_ever(standing))
-		put_line("warning: on %u node%s no expiry: it blocks until somebody deletes it", standing->endless,
-		         plural);
+		put_line(STANDING_TEXT_BLOCKS, standing->endless, plural);
 	else if (standing->endless > 0)
-		put_line("warning: on %u node%s no expiry: the key stays there until somebody deletes it",
-		         standing->endless, plural);
+		put_line(STANDING_TEXT_ENDLESS, standing->endless, plural);
 }
 
 /* The lines of the nodes tell the number of holders; the tokens are those in JSON. */
@@ -154,6 +168,8 @@ void status_print(struct status_picture *picture)
 	         standing_text(&picture->standing, verdict, sizeof verdict));
 	if (last_number(picture) > 0)
 		put_line("  the last fencing number: %" PRIu64, last_number(picture));
+	if (picture->waiting > 0)
+		put_line("  clients that wait: %" PRId64, picture->waiting);
 	char text[HOLDER_TEXT_MAX + 80];
 	for (unsigned i = 0; i < report->nodes; i++)
 		put_line("  node %u %s: %s", i + 1, report->node[i].status.address,
@@ -161,6 +177,7 @@ void status_print(struct status_picture *picture)
 	tell_not_shown(&picture->standing);
 	status_slots_print(&picture->slots);
 	warn_endless(&picture->standing);
+	status_rivals_print(picture);
 }
 
 /* ---- JSON ---- */
@@ -235,6 +252,17 @@ static const char *answer_word(const struct status_picture *picture, unsigned in
 	return holder_kind_of(finding) == HOLDER_NONE ? "free" : "held";
 }
 
+/* The numbers of the nodes that another client than the holder keeps its key on. */
+static void json_rivals(const struct status_picture *picture, struct json *json)
+{
+	uint64_t on = status_rivals_on(picture);
+	json_open(json, "rival_on", '[');
+	for (unsigned i = 0; i < picture->report.nodes; i++)
+		if ((on >> i & 1) != 0)
+			json_number(json, NULL, (int64_t)i + 1);
+	json_close(json, ']');
+}
+
 static void print_json(struct status_picture *picture)
 {
 	const struct report *report = &picture->report;
@@ -243,8 +271,10 @@ static void print_json(struct status_picture *picture)
 	report_json_begin(report, &json);
 	json_holder(&picture->standing, &json);
 	json_number_or_null(&json, "fence", last_number(picture) > 0, (int64_t)last_number(picture));
+	json_number_or_null(&json, "waiting", picture->waiting >= 0, picture->waiting);
 	status_slots_json(&picture->slots, &picture->standing, &json);
 	json_number(&json, "quorum", report->quorum);
+	json_rivals(picture, &json);
 	json_open(&json, "nodes", '[');
 	for (unsigned i = 0; i < report->nodes; i++) {
 		json_open(&json, NULL, '{');
@@ -276,6 +306,7 @@ static int show(struct status_picture *picture, const struct settings *settings)
 int status_read(struct status_picture *picture, struct session *session, const char *name)
 {
 	redlock_lock *lock = NULL;
+	picture->rivals = (struct rivals){0};
 	int code = session_lock(session, name, NULL, &lock);
 	if (code != EXIT_OK)
 		return code;
@@ -289,7 +320,7 @@ int status_read(struct status_picture *picture, struct session *session, const c
 	} else {
 		standing_read(&picture->standing, session, lock);
 		read_records(picture, session);
-		read_counters(picture, session, session->settings, name);
+		read_sides(picture, session, session->settings, name);
 		status_slots_read(&picture->slots, session, session->settings, name);
 	}
 	redlock_lock_free(lock);
@@ -309,7 +340,8 @@ int status_of_name(const struct settings *settings, const char *name)
 	if (code == EXIT_OK)
 		code = status_read(&picture, &session, name);
 	if (code == EXIT_OK) {
-		code = show(&picture, settings);
+		status_find_rivals(&picture, &session, name);
+		code = signals_caught() ? EXIT_SIGNAL + signals_caught() : show(&picture, settings);
 		status_end(&picture);
 	}
 	session_close(&session);

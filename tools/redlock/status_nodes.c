@@ -5,6 +5,7 @@
  * nobody has. No lock is written; of a guarded set it may begin and end quarantines, as any client does.
  */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "exit_codes.h"
@@ -14,6 +15,7 @@
 #include "report.h"
 #include "scheme.h"
 #include "session.h"
+#include "shards.h"
 #include "signals.h"
 #include "status.h"
 
@@ -66,12 +68,34 @@ static bool is_answering(const struct node_report *node)
 	       (strcmp(trouble_word(node), "SILENT") != 0 && strcmp(trouble_word(node), "DOWN") != 0);
 }
 
-/* The records of a guarded node set, of nodes that answer. */
+/* The records of a guarded node set, of nodes that answer; and the masters of those that are clusters. */
 struct records {
 	struct guard_record of[REDLOCK_MAX_NODES];
-	bool any; /* there is such a set */
+	struct shards *shards[REDLOCK_MAX_NODES]; /* NULL: it is no cluster, or out of memory */
+	bool any;                                 /* there is such a set */
 	struct guard_view guard;
 };
+
+static void read_shards(struct session *session, const struct report *report, redlock_asker *asker,
+                        struct records *ret)
+{
+	for (unsigned i = 0; i < report->nodes; i++) {
+		if (!shards_are_of(report->node[i].status.address))
+			continue;
+		struct shards *shards = ret->shards[i] = malloc(sizeof *shards);
+		if (shards == NULL)
+			continue;
+		shards_list(asker, i, session->node_timeout_ms, shards);
+		shards_look(session->client, i, session->node_timeout_ms, shards);
+	}
+}
+
+static void free_records(struct records *records, unsigned nodes)
+{
+	for (unsigned i = 0; i < nodes; i++)
+		free(records->shards[i]);
+	guard_record_free(records->of, nodes);
+}
 
 static void read_records(struct session *session, const struct report *report, struct records *ret)
 {
@@ -79,8 +103,10 @@ static void read_records(struct session *session, const struct report *report, s
 	uint64_t answering = 0;
 	for (unsigned i = 0; i < report->nodes; i++)
 		answering |= (uint64_t)is_answering(&report->node[i]) << i;
-	if (redlock_asker_open(session->client, &asker) == 0)
+	if (redlock_asker_open(session->client, &asker) == 0) {
 		(void)guard_record_read(asker, ret->of, report->nodes, answering, session->node_timeout_ms);
+		read_shards(session, report, asker, ret);
+	}
 	redlock_asker_close(asker);
 	for (unsigned i = 0; i < report->nodes; i++)
 		ret->any = ret->any || ret->of[i].state > GUARD_BLANK_;
@@ -108,6 +134,30 @@ static void print_record(const struct guard_record *record)
 	put_line("    guard: %s", guard_record_text(record, text, sizeof text));
 }
 
+static void print_shards(const struct shards *shards)
+{
+	char text[320];
+	for (unsigned i = 0; i < shards->count; i++)
+		put_line("    server %s", shard_text(&shards->list[i], text, sizeof text));
+	if (shards->more > 0)
+		put_line("    and %u more", shards->more);
+	if (shards->count == 0)
+		put_line("    its servers cannot be listed: %s", shards->why);
+	else if (shards->slots < SHARD_SLOTS)
+		put_line("    %u of %u slots have no server", SHARD_SLOTS - shards->slots, SHARD_SLOTS);
+}
+
+/* This list of nodes is not that of the set: what its members are, and the command that makes them these. */
+static void print_move(const struct report *report, const struct records *records)
+{
+	const char *urls[REDLOCK_MAX_NODES];
+	char text[GUARD_MOVE_MAX];
+	for (unsigned i = 0; i < report->nodes; i++)
+		urls[i] = report->node[i].status.address;
+	if (guard_move_text(records->of, urls, report->nodes, text, sizeof text))
+		put_line("  its members are %s", text);
+}
+
 static void print_text(const struct report *report, const struct records *records)
 {
 	const char *state = report->answered < report->quorum  ? "NOT reachable"
@@ -125,9 +175,12 @@ static void print_text(const struct report *report, const struct records *record
 			put_line("  node %u %s: %s, %s", i + 1, node->status.address, trouble_word(node), node->detail);
 		if (records->any && records->of[i].state != GUARD_SILENT_)
 			print_record(&records->of[i]);
+		if (records->shards[i] != NULL)
+			print_shards(records->shards[i]);
 	}
 	char guard[256];
 	put_line("guard: %s", guard_view_text(&records->guard, guard, sizeof guard));
+	print_move(report, records);
 }
 
 static void print_json(const struct report *report, const struct records *records)
@@ -151,6 +204,8 @@ static void print_json(const struct report *report, const struct records *record
 		else
 			json_null(&json, "run_id");
 		guard_record_json(&records->of[i], &json);
+		if (records->shards[i] != NULL)
+			shards_json(records->shards[i], &json);
 		json_close(&json, '}');
 	}
 	json_close(&json, ']');
@@ -203,27 +258,60 @@ int status_ask(struct session *session, const char *verb, struct report *report)
 	return code;
 }
 
+/* The records are to be freed in any case. */
+static int look(struct session *session, const struct settings *settings, struct report *report,
+                struct records *ret)
+{
+	int code = session_open(session, settings);
+	*ret = (struct records){.any = false, .shards = {NULL}};
+	if (code == EXIT_OK)
+		code = status_ask(session, "status", report);
+	if (code == EXIT_OK)
+		read_records(session, report, ret);
+	return code;
+}
+
+/* The quorum of the guarded set, where --quorum asks for more nodes. Clients that are configured with another
+ * quorum than the set's are refused, and status says so. 0: neither. */
+static unsigned quorum_below(const struct settings *settings, const struct report *report,
+                             const struct records *records)
+{
+	const struct setting_source *source = settings_source(settings, offsetof(struct settings, quorum));
+	bool is_asked = source != NULL && source->rank == RANK_COMMAND_LINE;
+	for (unsigned i = 0; i < report->nodes && is_asked; i++) {
+		uint64_t quorum = guard_record_number(&records->of[i], GUARD_QUORUM);
+		if (guard_record_is_of_a_set(&records->of[i]) && quorum > 0 && quorum < settings->quorum)
+			return (unsigned)quorum;
+	}
+	return 0;
+}
+
 int status_of_nodes(const struct settings *settings)
 {
 	struct session session;
-	struct report report;
-	struct records records = {.any = false};
-	int code = session_open(&session, settings);
-	if (code == EXIT_OK)
-		code = status_ask(&session, "status", &report);
+	struct report report = {.nodes = 0};
+	struct records records;
+	struct settings own = *settings;
+	int code = look(&session, settings, &report, &records);
+	own.quorum = code == EXIT_OK ? quorum_below(settings, &report, &records) : 0;
+	if (own.quorum > 0) {
+		free_records(&records, report.nodes);
+		session_close(&session);
+		code = look(&session, &own, &report, &records);
+		report.quorum = (unsigned)settings->quorum;
+	}
 	if (code == EXIT_OK) {
-		read_records(&session, &report, &records);
 		status_count_ready(&report, records.of);
 		code = report.outcome.code;
 		if (settings->json)
 			print_json(&report, &records);
 		else
 			print_text(&report, &records);
-		guard_record_free(records.of, report.nodes);
 		warn_unidentified(&report, settings);
 		if (report.result != 0)
 			report_failure(&report, settings);
 	}
+	free_records(&records, report.nodes);
 	session_close(&session);
 	return code;
 }

@@ -146,10 +146,10 @@ void status_slots_json(struct status_slots *slots, const struct standing *first,
 {
 	json_open(json, "slots", '[');
 	if (slots->count > 0)
-		standing_json(first, NULL, json);
+		standing_json_token(first, json);
 	for (unsigned i = 1; slots->told && i < slots->count; i++) {
 		conclude(slots, i);
-		standing_json(&slots->standing, NULL, json);
+		standing_json_token(&slots->standing, json);
 	}
 	json_close(json, ']');
 }

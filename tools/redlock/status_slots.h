@@ -34,7 +34,7 @@ const struct standing *status_slots_at(struct status_slots *slots, unsigned slot
 /* A line for each. */
 void status_slots_print(struct status_slots *slots);
 
-/* A member: a list of what standing_json() says of each, which is empty where there are none. */
+/* A member: a list of what standing_json_token() says of each, which is empty where there are none. */
 void status_slots_json(struct status_slots *slots, const struct standing *first, struct json *json);
 
 #endif

@@ -138,10 +138,24 @@ static int settled(const struct session *session, const redlock_lock *lock, int 
 
 /* ---- of what it is the token instead ---- */
 
+/* Whether it is the output of acquire with --fence or --slots: the token, and one number or two after it. */
+static bool has_number(const char *token)
+{
+	size_t length = strcspn(token, " ");
+	const char *number = token + length;
+	return holder_made_here(token, length) && number[0] != '\0' && number[1] != '\0' &&
+	       strspn(number, " 0123456789") == strlen(number);
+}
+
 static void find_instead(struct report *report, struct session *session, const struct errand *e)
 {
 	struct status_slots slots;
 	bool asked = report->has_standing && report->result == REDLOCK_E_GONE;
+	if (asked && has_number(report->token)) {
+		snprintf(report->instead, sizeof report->instead,
+		         "a number follows the token: give the token alone, ${T%%%% *} in a shell");
+		return;
+	}
 	if (!asked || e->settings->shared || e->settings->slots > 0)
 		return;
 	bool by_time = e->settings->compat == REDLOCK_COMPAT_SETNX;

@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 #include "troubleshooting.h"
 
+#include <ctype.h>
 #include <fnmatch.h>
 #include <string.h>
 
+#include "doctor/doctor.h"
 #include "exit_codes.h"
+#include "ls/ls.h"
 #include "options.h"
 #include "outcome.h"
+#include "standing.h"
 
 enum { INDENT = 4, ID_MAX = 24, MESSAGE_MAX = 512 };
 
@@ -49,13 +53,31 @@ const struct message_row *message_row(enum message_id id)
 	return &messages[id];
 }
 
+/* Rows that have the word as a part of others only are for when no row has it whole: AUTH is not "authors".
+ */
+static bool takes_parts;
+
+static bool is_of_word(char c)
+{
+	return isalnum((unsigned char)c) || c == '-' || c == '_';
+}
+
 static bool has_word(const char *text, const char *word)
 {
-	return text != NULL && strcasestr(text, word) != NULL;
+	size_t length = strlen(word);
+	if (text == NULL || length == 0)
+		return text != NULL;
+	for (const char *at = strcasestr(text, word); at != NULL; at = strcasestr(at + 1, word)) {
+		bool begins = at == text || !is_of_word(at[-1]) || !is_of_word(word[0]);
+		bool ends = !is_of_word(at[length]) || !is_of_word(word[length - 1]);
+		if (takes_parts || (begins && ends))
+			return true;
+	}
+	return false;
 }
 
 /* The text of a message without the parts that differ from one to the next: `gap` for each, "%s" with its
- * length and precision. Returns the number of characters that are the message's own. */
+ * length and precision, or a % alone. Returns the number of characters that are the message's own. */
 static size_t write_format(const char *format, const char *gap, char *text, size_t size)
 {
 	size_t used = 0, own = 0;
@@ -66,37 +88,104 @@ static size_t write_format(const char *format, const char *gap, char *text, size
 			continue;
 		}
 		format += 1 + strspn(format + 1, "0123456789.*lz");
-		format += *format != '\0';
+		format += *format != '\0' && strchr("sdcufm", *format) != NULL;
 		used = (size_t)(stpcpy(text + used, gap) - text);
 	}
 	text[used] = '\0';
 	return own;
 }
 
-/* Whether a line that was printed is this message. One of hardly any words of its own would be all. */
-static bool is_message(const char *line, const char *format)
+/* ---- a line that was printed ---- */
+
+/* From "redlock: ", "redlock run: " or what syslog puts before a message on. NULL: no such line. */
+static const char *said(const char *line)
+{
+	static const char *const titles[] = {"redlock", "rflock"};
+	for (size_t i = 0; i < sizeof titles / sizeof titles[0]; i++) {
+		const char *at = strstr(line, titles[i]);
+		if (at == NULL || (at > line && at[-1] != ' '))
+			continue;
+		const char *end = at + strcspn(at, ":");
+		if (end[0] == ':' && end[1] == ' ')
+			return end + 2;
+	}
+	return NULL;
+}
+
+/* How many characters of the line are the row's own; 0: the line is no such message. `around`: other text may
+ * come before it, as that of syslog or of doctor. */
+static size_t likeness(const char *line, const char *format, bool around)
+{
+	char pattern[MESSAGE_MAX] = "*", *begin = pattern + (around ? 1 : 0);
+	size_t own = write_format(format, "*", begin, sizeof pattern - 3), length = strlen(pattern);
+	if (around && own == 0)
+		return 0;
+	memcpy(pattern + length, "*", 2);
+	for (char *at = pattern; (at = strpbrk(at, "[]?")) != NULL; at++)
+		*at = '?'; /* no special characters but the gaps */
+	return fnmatch(pattern, line, FNM_NOESCAPE) == 0 ? own + 1 : 0;
+}
+
+/* A message begins the line, or has a title in front. That of a command is a part of the format. */
+static size_t message_likeness(const char *line, const char *format)
 {
 	enum { TELLING = 8 };
-	char pattern[MESSAGE_MAX] = "*";
-	size_t own = write_format(format, "*", pattern + 1, sizeof pattern - 2), length = strlen(pattern);
-	pattern[length] = '*';
-	pattern[length + 1] = '\0';
-	return own >= TELLING && fnmatch(pattern, line, FNM_NOESCAPE) == 0;
+	const char *text = said(line);
+	size_t whole = likeness(line, format, false), bare = text != NULL ? likeness(text, format, false) : 0;
+	if (text == NULL)
+		return whole > TELLING ? whole : 0;
+	bool is_added = text[-3] == 'k' && (text - line == 8 || text - line == 9) && strncmp(format, "r", 1) != 0;
+	return is_added || bare > whole ? bare : whole;
+}
+
+/* In JSON, and in syslog, a message has its identifier. */
+static bool is_identified(const char *line, const char *id)
+{
+	char member[ID_MAX + 16];
+	const char *text = said(line);
+	size_t length = strlen(id);
+	snprintf(member, sizeof member, "\"message\":\"%s\"", id);
+	return strstr(line, member) != NULL ||
+	       (text != NULL && strncmp(text, id, length) == 0 && strncmp(text + length, ": ", 2) == 0);
+}
+
+/* Whether the word stands alone in the line, as those of the column ODD do. */
+static bool has_alone(const char *line, const char *word)
+{
+	static const char edges[] = " ,\"[]\n";
+	size_t length = strlen(word);
+	for (const char *at = strstr(line, word); at != NULL; at = strstr(at + 1, word))
+		if ((at == line || strchr(edges, at[-1]) != NULL) && strchr(edges, at[length]) != NULL)
+			return true;
+	return false;
+}
+
+/* Whether the line quotes this text, of some length. */
+static bool quotes(const char *line, const char *text)
+{
+	enum { TELLING = 8 };
+	char own[MESSAGE_MAX];
+	return text != NULL && write_format(text, "*", own, sizeof own) >= TELLING &&
+	       likeness(line, text, true) > 0;
 }
 
 struct page {
 	FILE *out;
 	const char *word; /* NULL: all rows */
+	size_t likeness;  /* of the message that the line is most like */
 	const char *head; /* of the section; NULL: it is printed */
 	bool found;
 };
 
-static void row(struct page *page, const char *id, int code, const char *cause, const char *step)
+static bool is_asked_for(const struct page *page, const char *id, const char *cause, const char *step)
+{
+	const char *word = page->word;
+	return word == NULL || has_word(id, word) || has_word(cause, word) || has_word(step, word);
+}
+
+static void put_row(struct page *page, const char *id, int code, const char *cause, const char *step)
 {
 	char begin[ID_MAX + 16];
-	if (page->word != NULL && !has_word(id, page->word) && !has_word(cause, page->word) &&
-	    !has_word(step, page->word))
-		return;
 	if (page->head != NULL)
 		fprintf(page->out, "%s%s\n\n", page->found ? "\n" : "", page->head);
 	page->head = NULL;
@@ -110,10 +199,19 @@ static void row(struct page *page, const char *id, int code, const char *cause, 
 	help_wrap(page->out, INDENT, INDENT, step);
 }
 
+/* `is_it`: its section knows that the line which is asked about is this row. */
+static void row(struct page *page, bool is_it, const char *id, int code, const char *cause, const char *step)
+{
+	const char *word = page->word;
+	if (is_it || is_asked_for(page, id, cause, step) || quotes(word, cause) || quotes(word, step))
+		put_row(page, id, code, cause, step);
+}
+
 static void print_results(struct page *page)
 {
 	page->head = "Results: \"result\" in --json. The number is the exit code.";
-#define RESULT_ROW(name, value, text) row(page, #name, outcome_of_error(value), text, outcome_step(value));
+#define RESULT_ROW(name, value, text)                                                                        \
+	row(page, false, #name, outcome_of_error(value), text, outcome_step(value));
 	REDLOCK_ERROR_MAP(RESULT_ROW)
 #undef RESULT_ROW
 }
@@ -124,9 +222,12 @@ static void print_votes(struct page *page)
 	for (int code = REDLOCK_VOTE_NO + 1; code < REDLOCK_VOTE_COUNT; code++) {
 		struct redlock_vote vote = {.size = sizeof vote, .code = (enum redlock_vote_code)code};
 		struct outcome outcome = outcome_of(REDLOCK_E_NOQUORUM, &vote, 1);
-		row(page, redlock_vote_name(vote.code), outcome.code, redlock_vote_text(vote.code), outcome.hint);
+		row(page, false, redlock_vote_name(vote.code), outcome.code, redlock_vote_text(vote.code),
+		    outcome.hint);
 	}
-	row(page, outcome_descriptors.reason, outcome_descriptors.code,
+	row(page, false, outcome_protected.reason, outcome_protected.code, outcome_protected_text,
+	    outcome_protected.hint);
+	row(page, false, outcome_descriptors.reason, outcome_descriptors.code,
 	    "this process has no descriptors left for connections", outcome_descriptors.hint);
 }
 
@@ -141,35 +242,112 @@ static void print_codes(struct page *page)
 			if (steps[i].code == (number))                                                                   \
 				step = steps[i].step;                                                                        \
 		snprintf(id, sizeof id, "%d", number);                                                               \
-		row(page, id, -1, text, step);                                                                       \
+		row(page, false, id, -1, text, step);                                                                \
 	}
 	EXIT_CODE_MAP(CODE_ROW)
 #undef CODE_ROW
 }
 
+/* ---- messages ---- */
+
+/* SIZE_MAX: it tells its identifier. */
+static size_t likeness_of(const char *line, const struct message_row *m)
+{
+	if (m->id == NULL)
+		return 0;
+	return is_identified(line, m->id) ? SIZE_MAX : message_likeness(line, m->format);
+}
+
+static size_t best_likeness(const char *line)
+{
+	size_t most = 0, one;
+	for (size_t i = 0; i < sizeof messages / sizeof messages[0]; i++)
+		if ((one = likeness_of(line, &messages[i])) > most)
+			most = one;
+	return most;
+}
+
+static bool is_message(const struct page *page, const struct message_row *m)
+{
+	const char *line = page->word;
+	return page->likeness > 0 && likeness_of(line, m) == page->likeness;
+}
+
 static void print_messages(struct page *page)
 {
 	const char *word = page->word;
+	page->likeness = word != NULL ? best_likeness(word) : 0;
 	for (size_t i = 0; i < sizeof messages / sizeof messages[0]; i++) {
 		const struct message_row *m = &messages[i];
 		char text[MESSAGE_MAX];
 		write_format(m->format, "...", text, sizeof text);
 		const char *step = m->step == NULL ? "nothing has to be done" : *m->step ? m->step : NULL;
-		if (m->id == NULL)
+		if (m->id == NULL) {
 			page->head = m->format;
-		else {
-			page->word = word != NULL && is_message(word, m->format) ? NULL : word;
-			row(page, m->id, -1, text, step);
+			continue;
 		}
+		bool is = word != NULL && is_message(page, m);
+		/* Only a phrase of the text itself, not each message whose words the line has. */
+		if (is || is_asked_for(page, m->id, text, step))
+			put_row(page, m->id, -1, text, step);
 	}
 }
 
-bool troubleshooting_print(FILE *out, const char *word)
+/* ---- what ls and doctor say ---- */
+
+static void print_odd(struct page *page)
+{
+	page->head = "ls: the words of the column ODD, \"odd\" in --json";
+#define ODD_ROW(name, id, text, step)                                                                        \
+	row(page, page->word != NULL && has_alone(page->word, id), id, -1, text, step);
+	LS_ODD_MAP(ODD_ROW)
+#undef ODD_ROW
+}
+
+static void print_standings(struct page *page)
+{
+	page->head = "status: keys that are no lock of one holder";
+#define STANDING_ROW(name, id, text, step)                                                                   \
+	{                                                                                                        \
+		char cause[MESSAGE_MAX];                                                                             \
+		write_format(text, "...", cause, sizeof cause);                                                      \
+		row(page, page->word != NULL && quotes(page->word, text), id, -1, cause, step);                      \
+	}
+	STANDING_TROUBLE_MAP(STANDING_ROW)
+#undef STANDING_ROW
+}
+
+static void print_finding(void *user, const char *check, const char *text, const char *advice)
+{
+	struct page *page = user;
+	const char *word = page->word;
+	char cause[MESSAGE_MAX], step[MESSAGE_MAX] = "";
+	write_format(text, "...", cause, sizeof cause);
+	if (advice != NULL)
+		write_format(advice, "...", step, sizeof step);
+	row(page, word != NULL && (quotes(word, text) || quotes(word, advice)), check, -1, cause,
+	    *step ? step : NULL);
+}
+
+static bool print_page(FILE *out, const char *word)
 {
 	struct page page = {.out = out, .word = word};
 	print_results(&page);
 	print_votes(&page);
 	print_codes(&page);
+	print_odd(&page);
+	print_standings(&page);
+	page.head = "doctor: \"check\" in --json";
+	doctor_each_check(print_finding, &page);
 	print_messages(&page);
 	return page.found;
+}
+
+bool troubleshooting_print(FILE *out, const char *word)
+{
+	takes_parts = false;
+	if (print_page(out, word))
+		return true;
+	takes_parts = true;
+	return print_page(out, word);
 }

@@ -86,7 +86,8 @@ const char *value_seconds(const char *text, uint64_t min, uint64_t max, uint64_t
 		if (*rest != '\0')
 			return "not a number of seconds, as 5 or 0.25";
 	}
-	ms += beyond;
+	/* Less than a millisecond counts as 0: a wait of 1 ms would cut the only attempt short. */
+	ms += beyond && whole + ms > 0;
 	if (whole > (UINT64_MAX - ms) / 1000 || whole * 1000 + ms < min || whole * 1000 + ms > max)
 		return value_out_of_range;
 	*ret_ms = whole * 1000 + ms;

@@ -196,5 +196,6 @@ test('a closed client says so, and what it held is released', async () => {
 	assert.equal(lock.remaining, 0);
 	for (const call of [() => lock.acquire(), () => lock.release(), () => own.lock('closed')])
 		await assert.rejects(call(), LockStateError);
+	assert.throws(() => lock.slot, LockStateError);
 	lock.cancel();
 });

@@ -13,19 +13,20 @@ about locks: the C library does. For asyncio: libredlock.asyncio.
 After os.fork() calls in the child raise ForkedError; the child makes a client of its own.
 """
 try:
-    from ._base import check_library
+    from ._native import ffi, lib
 except ImportError as missing:  # the loader looks for all functions before anything runs
     if "undefined symbol" not in str(missing):
         raise
     raise ImportError("an older libredlock is loaded than the one that the module was compiled for: install that version, "
                       f"or build the module again ({missing})") from None
 
-check_library()
+_why = ffi.new("char[256]")
+if lib.redlock_check_loaded(_why, 256) < 0:
+    raise ImportError("the module was " + ffi.string(_why).decode())
 
 from ._client import Client, Lock  # noqa: E402
 from ._errors import (ForkedError, LockBusy, LockCancelled, LockLost, LockStateError, NoQuorum,  # noqa: E402
                       OptionError, RedlockError, Vote)
-from ._native import ffi, lib  # noqa: E402
 
 #: The version of the library that is loaded.
 __version__: str = ffi.string(lib.redlock_version()).decode()

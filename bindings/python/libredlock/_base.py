@@ -5,62 +5,81 @@ import os
 import select
 import sys
 import threading
+import time
 import weakref
-from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple, TypeVar, Union
+from typing import Any, Callable, Generic, Iterable, List, Mapping, Optional, Sequence, Tuple, Type, TypeVar, Union
 
-from ._errors import RedlockError, Vote, error_of, text
+from ._errors import Vote, error_of, expect, text
 from ._native import ffi, lib
 
-BUSY, CANCELLED, INTERRUPTED = -1, -5, -15
-DONE, DANGER, LOST = 1, 2, 3
-FOREVER = 2**64 - 1
-
+DONE, DANGER, LOST = lib.REDLOCK_EVENT_DONE, lib.REDLOCK_EVENT_DANGER, lib.REDLOCK_EVENT_LOST
 Name = Union[str, bytes]
+Option = Union[str, float, bool, None]
 Callback = Callable[[], object]
 L = TypeVar("L", bound="BaseLock")
 
-
-def check_library() -> None:
-    """Raises ImportError if the loaded library is older than the header of this module, or breaks with it."""
-    loaded, built = text(lib.redlock_version()), text(lib.built_version())
-    structs = ("redlock_options", "redlock_lock_options", "redlock_event", "redlock_vote")
-    small = any(lib.redlock_constant(b"sizeof " + s.encode()) < ffi.sizeof("struct " + s) for s in structs)
-    if small or loaded.rsplit(".", 1)[0] != built.rsplit(".", 1)[0]:
-        which = "an older build of libredlock" if small else "libredlock"
-        raise ImportError(f"the module was compiled for redlock {built}, but {which} {loaded} is loaded: "
-                          "install that version, or build the module again")
+TIMES = frozenset(("ttl", "renew", "danger", "max-hold", "min-validity", "retry-min", "retry-max", "node-timeout", "drift",
+                   "noquorum-wait", "quarantine-wait"))
 
 
 def to_ms(seconds: Optional[float]) -> int:
     """Seconds as the library takes them, rounded up; None: without a limit."""
-    return FOREVER if seconds is None or math.isinf(seconds) else max(0, math.ceil(seconds * 1000))
+    return 2**64 - 1 if seconds is None or math.isinf(seconds) else max(0, math.ceil(seconds * 1000))
+
+
+def c_text(text: str) -> bytes:
+    """A text for C, which would end at a NUL."""
+    if "\0" in text:
+        raise error_of(lib.REDLOCK_E_INVAL, f"{text!r} contains a NUL")
+    return text.encode()
+
+
+def words(options: Mapping[str, Option]) -> Iterable[Tuple[bytes, bytes]]:
+    """Options in the words of redlock_config(3): `max_hold=1.5` is "max-hold", "1500ms"."""
+    for option, value in options.items():
+        name = option.replace("_", "-")
+        if isinstance(value, bool):
+            value = "yes" if value else "no"
+        elif name in TIMES and isinstance(value, (int, float)):
+            value = f"{to_ms(value)}ms"
+        if value is not None:
+            yield c_text(name), c_text(str(value))
 
 
 class Native:
     """The client of the C library, which ends with its owner, or with the interpreter. It never refers to its owner."""
 
-    def __init__(self, options: Any, why: Any) -> None:
-        found = ffi.new("redlock_client **")
-        result = lib.redlock_open(options, found)
-        if result < 0:
-            raise error_of(result, text(why))
+    def __init__(self, urls: Optional[Sequence[str]], cluster: Optional[str], file: Optional[str],
+                 more: Mapping[str, Option]) -> None:
+        options, why, found = ffi.new("struct redlock_options *"), ffi.new("char[512]"), ffi.new("redlock_client **")
+        lib.redlock_options_init(options)
+        lib.redlock_options_set_error_text(options, why, 512)
+        result = 0
+        try:
+            if urls is None:
+                result = lib.redlock_options_load(options, *(ffi.NULL if n is None else c_text(n) for n in (cluster, file)))
+            for name, value in words({"url": None if urls is None else ",".join(urls), "interruptible": True, **more}):
+                result = result or lib.redlock_options_set(options, name, value)
+            result = result or lib.redlock_open(options, found)
+        finally:
+            lib.redlock_options_clear(options)
+        expect(result, why)
         self.client = found[0]
-        self.pid = os.getpid()
         self.locks: "weakref.WeakValueDictionary[int, BaseLock]" = weakref.WeakValueDictionary()
         self.last = 0
-        self.event = ffi.new("struct redlock_event *", {"size": ffi.sizeof("struct redlock_event")})
-        self.idle = threading.Condition()
+        self.events = ffi.new("struct redlock_event[64]")
+        self.events[0].size = ffi.sizeof("struct redlock_event")
+        self.idle = threading.Condition()  # is held during calls that do not block; close() waits for the others
         self.calls = 0  # blocking calls that run
         self.kept = False
         self.watcher: Optional[threading.Thread] = None
         self.stop: Tuple[int, int] = (-1, -1)
+        natives.add(self)
 
     def keep(self, watch: bool) -> None:
         """Starts the thread that renews locks, and the one that calls back."""
         if not self.kept:
-            result = lib.redlock_keeper_start(self.client)
-            if result < 0:
-                raise error_of(result)
+            expect(lib.redlock_keeper_start(self.client))
             self.kept = True
         if watch and self.watcher is None:
             self.stop = os.pipe()
@@ -71,114 +90,106 @@ class Native:
         poll = select.poll()
         poll.register(lib.redlock_notice_fd(self.client), select.POLLIN)
         poll.register(self.stop[0], select.POLLIN)
-        while self.stop[0] not in (fd for fd, _ in poll.poll()):
-            self.pull()
+        while self.client and self.stop[0] not in (fd for fd, _ in poll.poll()):
+            while lib.redlock_next(self.client, self.events) == 1:
+                self.hear(1)
 
-    def pull(self) -> None:
-        """Passes all events on to their locks."""
-        while self.client != ffi.NULL and lib.redlock_next(self.client, self.event) == 1:
-            event = self.event
-            lock = self.locks.get(int(ffi.cast("uintptr_t", event.user)))
+    def turn(self) -> bool:
+        """Receives, sends, and passes events on. True: another turn must follow at once."""
+        count = expect(lib.redlock_turn(self.client, 64, self.events))
+        if count:
+            self.hear(count)
+        return count == 64
+
+    def hear(self, count: int) -> None:
+        """Passes events on to their locks: all are taken before, since a callback may lead to another turn."""
+        taken = [self.events[i] for i in range(count)]
+        for number, *event in [(int(ffi.cast("uintptr_t", e.user)), e.kind, e.operation, e.result) for e in taken]:
+            lock = self.locks.get(number)
             if lock is not None:
-                lock._hear(event.kind, event.operation, event.result)
+                lock._hear(*event)
 
     def free_locks(self) -> None:
-        """Releases what is held, which drain waits for. No call may run."""
-        for lock in list(self.locks.values()):
-            handle, lock._handle = lock._handle, ffi.NULL
-            if handle != ffi.NULL:
-                ffi.release(handle)
+        """Releases what is held, which drain waits for. No blocking call may run."""
+        with self.idle:
+            for lock in list(self.locks.values()):
+                handle, lock._handle = lock._handle, ffi.NULL
+                if handle:
+                    ffi.release(handle)
 
     def close(self, drain_ms: int = 0) -> None:
-        """Ends threads and calls, and closes. Once, in the process that opened."""
-        client, self.client = self.client, ffi.NULL
-        if client == ffi.NULL:
-            return
-        if os.getpid() == self.pid:
-            for lock in list(self.locks.values()):
-                lib.redlock_cancel(lock._handle)
-            with self.idle:
-                if not self.idle.wait_for(lambda: self.calls == 0, timeout=10):
-                    return  # a call that does not end may still use the memory
-            if self.watcher is not None:
-                os.write(self.stop[1], b"x")
-                if self.watcher is not threading.current_thread():
-                    self.watcher.join()
-                os.close(self.stop[0])
-                os.close(self.stop[1])
-            self.free_locks()
-            lib.redlock_drain(client, drain_ms)
+        """Ends threads and calls, and closes."""
+        with self.idle:
+            client, self.client = self.client, ffi.NULL
+            end = time.monotonic() + 10
+            while self.calls and time.monotonic() < end:  # a call that is counted may begin after a cancel
+                for lock in list(self.locks.values()):
+                    lib.redlock_cancel(lock._handle)
+                self.idle.wait(timeout=0.02)
+            if self.calls:
+                return  # a call that does not end may still use the memory
+        if self.watcher is not None and client:
+            os.write(self.stop[1], b"x")
+            if self.watcher is not threading.current_thread():
+                self.watcher.join()
+            os.close(self.stop[0])
+            os.close(self.stop[1])
+        self.free_locks()
+        lib.redlock_drain(client, drain_ms)
         lib.redlock_close(client)
 
+    def be_child(self) -> "Native":
+        """A child process has none of the threads, which may have held the lock."""
+        self.idle, self.calls, self.watcher = threading.Condition(), 0, None
+        return self
 
-def open_native(urls: Optional[Sequence[str]], cluster: Optional[str], file: Optional[str], node_timeout: Optional[float],
-                more: Mapping[str, str]) -> Native:
-    """Opens a client by URLs, or by the configuration of the redlock command."""
-    options, why = ffi.new("struct redlock_options *"), ffi.new("char[512]")
-    lib.redlock_options_init_sized(options, ffi.sizeof("struct redlock_options"))
-    options.error_text, options.error_text_size = why, 512
-    texts = [ffi.new("char[]", url.encode()) for url in urls or ()]
-    array = ffi.new("char *[]", texts)
-    try:
-        if urls is None:
-            names = [ffi.NULL if n is None else ffi.new("char[]", n.encode()) for n in (cluster, file)]
-            result = lib.redlock_options_load(options, *names)
-        else:
-            options.urls, options.url_count, result = array, len(texts), 0
-        for name, value in more.items():
-            if result == 0:
-                result = lib.redlock_options_set(options, name.encode(), value.encode())
-        if result < 0:
-            raise error_of(result, text(why))
-        options.interruptible = 1
-        if node_timeout is not None:
-            options.node_timeout_ms = to_ms(node_timeout)
-        return Native(options, why)
-    finally:
-        lib.redlock_options_clear(options)
+
+natives: "weakref.WeakSet[Native]" = weakref.WeakSet()
+os.register_at_fork(after_in_child=lambda: [native.be_child() for native in natives])
 
 
 class BaseLock:
     """A handle of the C library: one claimant of a name."""
 
     _handle: Any
+    _client: Any
 
-    def __init__(self, client: "BaseClient", names: Union[Name, Sequence[Name]], wait: Optional[float],
-                 on_lost: Optional[Callback], on_danger: Optional[Callback], token: Optional[bytes], shared: bool,
-                 seconds: Dict[str, Optional[float]], numbers: Dict[str, Optional[int]]) -> None:
+    def __init__(self, client: "BaseClient[Any]", name: Union[Name, Sequence[Name]], wait: Optional[float],
+                 on_lost: Optional[Callback], on_danger: Optional[Callback], token: Optional[bytes],
+                 more: Mapping[str, Option]) -> None:
         self._client, self._native = client, client._native
         self._wait, self._on_lost, self._on_danger = wait, on_lost, on_danger
-        self.name: Union[Name, Tuple[Name, ...]] = names if isinstance(names, (str, bytes)) else tuple(names)
-        options = ffi.new("struct redlock_lock_options *", {"size": ffi.sizeof("struct redlock_lock_options")})
-        client._expect(lib.redlock_client_lock_options(client._open(), options))
-        for field, value in seconds.items():
-            if value is not None:
-                setattr(options, field + "_ms", to_ms(value))
-        for field, number in numbers.items():
-            if number is not None:
-                setattr(options, field, number)
+        self.name: Union[Name, Tuple[Name, ...]] = name if isinstance(name, (str, bytes)) else tuple(name)
+        options, why = ffi.new("struct redlock_lock_options *"), ffi.new("char[512]")
+        lib.redlock_lock_options_init(options)
+        with self._native.idle:
+            result = lib.redlock_client_lock_options(client._open(), options)
+        for option, value in words(more):
+            result = result or lib.redlock_lock_options_set(options, option, value, why, 512)
         if token is not None:
-            kept = ffi.new("char[]", token)
+            kept = ffi.from_buffer(token)
             options.token, options.token_len = kept, len(token)
-        options.mode = 1 if shared else options.mode
         self._renews = bool(options.renew_ms)
-        self._native.last = number = self._native.last + 1
-        options.user = ffi.cast("void *", number)
-        self._handle = ffi.gc(self._make(options), lib.redlock_lock_free)
-        self._native.locks[number] = self
+        expect(result, why)
+        with self._native.idle:
+            client._open()
+            self._native.last = number = self._native.last + 1
+            options.user = ffi.cast("void *", number)
+            self._handle = ffi.gc(self._make(options), lib.redlock_lock_free)
+            self._native.locks[number] = self
 
     def _make(self, options: Any) -> Any:
-        found = ffi.new("redlock_lock **")
-        several = isinstance(self.name, tuple)
+        found, client = ffi.new("redlock_lock **"), self._native.client
         listed = self.name if isinstance(self.name, tuple) else (self.name,)
-        names = [n.encode() if isinstance(n, str) else n for n in listed]
-        bytes_of = [ffi.from_buffer(n) for n in names]
-        if several:
-            all_names = ffi.new("struct redlock_name[]", [(b, len(b)) for b in bytes_of])
-            result = lib.redlock_lock_new_many_bytes(self._native.client, all_names, len(names), options, found)
+        bytes_of = [ffi.from_buffer(n.encode() if isinstance(n, str) else n) for n in listed]
+        names = ffi.new("struct redlock_name[]", [(b, len(b)) for b in bytes_of])
+        if isinstance(self.name, tuple):
+            result = lib.redlock_lock_new_many_bytes(client, names, len(names), options, found)
         else:
-            result = lib.redlock_lock_new_bytes(self._native.client, bytes_of[0], len(names[0]), options, found)
-        self._client._expect(result)
+            result = lib.redlock_lock_new_bytes(client, names[0].bytes, names[0].len, options, found)
+        why = ffi.new("char[512]")
+        lib.redlock_client_last_error(client, why, 512)
+        expect(result, why)
         return found[0]
 
     def _hear(self, kind: int, operation: int, result: int) -> None:
@@ -189,60 +200,64 @@ class BaseLock:
         except Exception:  # as in threads: told, and the client goes on
             threading.excepthook(threading.ExceptHookArgs((*sys.exc_info(), threading.current_thread())))
 
+    def _ask(self, call: Any, *arguments: Any) -> int:
+        """A call that does not block; any thread."""
+        with self._native.idle:
+            return int(call(self._handle, *arguments))
+
     @property
     def error(self) -> str:
         """Why the last operation of this lock failed, node by node; also where acquire() returned False. "": it did not fail."""
         chars = ffi.new("char[1024]")
-        why = text(chars) if lib.redlock_last_error(self._handle, chars, 1024) > 0 else ""
+        why = text(chars) if self._ask(lib.redlock_last_error, chars, 1024) > 0 else ""
         return why if why != "success" else ""
-
-    def _error(self, result: int) -> RedlockError:
-        return error_of(result, self.error, self.votes)
 
     def _expect(self, result: int) -> None:
         if result < 0:
-            raise self._error(result)
+            raise error_of(result, self.error, self.votes)
 
-    def _granted(self, result: int) -> bool:
-        if result != BUSY:
+    def _is(self, result: int, no: int) -> bool:
+        if result != no:
             self._expect(result)
         return result == 0
 
     def _number(self, get: Any) -> int:
         found = ffi.new("unsigned *")
-        self._expect(get(self._handle, found))
+        self._client._open()
+        self._expect(self._ask(get, found))
         return int(found[0])
 
     @property
     def remaining(self) -> float:
         """Seconds for which the lock may be relied on, by the clock; 0.0: not held, or lost. Any thread."""
-        return int(lib.redlock_remaining_ms(self._handle)) / 1000
+        return self._ask(lib.redlock_remaining_ms) / 1000
 
     def check(self) -> None:
         """Raises LockLost if the lock is not valid any more: before a step that must not be late."""
-        if not lib.redlock_remaining_ms(self._handle):
-            raise error_of(-3)
+        if not self.locked():
+            raise error_of(lib.REDLOCK_E_LOST)
 
     def locked(self) -> bool:
         """Whether this object holds the lock, by the clock. (Who else holds it: `redlock status NAME`.)"""
-        return bool(lib.redlock_remaining_ms(self._handle))
+        return self._ask(lib.redlock_remaining_ms) > 0
 
     def cancel(self) -> None:
         """Ends a call of this object that waits, with LockCancelled. Any thread."""
         self._client._open()
-        self._client._expect(lib.redlock_cancel(self._handle))
+        expect(self._ask(lib.redlock_cancel))
 
     @property
     def token(self) -> bytes:
         """The value of the key: of the current or last acquisition; b"": none."""
         chars, length = ffi.new("char[513]"), ffi.new("size_t *")
-        self._expect(lib.redlock_lock_token(self._handle, chars, 513, length))
+        self._client._open()
+        self._expect(self._ask(lib.redlock_lock_token, chars, 513, length))
         return bytes(ffi.buffer(chars, length[0]))
 
     @property
     def fence(self) -> int:
         """The fencing token of the current or last acquisition; 0: none."""
-        return int(lib.redlock_lock_fence(self._handle))
+        return self._ask(lib.redlock_lock_fence)
 
     @property
     def slot(self) -> int:
@@ -257,47 +272,54 @@ class BaseLock:
     @property
     def votes(self) -> List[Vote]:
         """The answer of each node in the last operation."""
-        vote, found = ffi.new("struct redlock_vote *", {"size": ffi.sizeof("struct redlock_vote")}), []
-        for node in range(lib.redlock_node_count(self._native.client)):
-            if lib.redlock_lock_vote(self._handle, node, vote) == 0:
-                found.append(Vote(node, text(lib.redlock_vote_name(vote.code)), text(lib.redlock_vote_text(vote.code)),
-                                  lib.redlock_vote_kind(vote.code), vote.rtt_ns / 1e9))
+        found: List[Vote] = []
+        vote = ffi.new("struct redlock_vote *", {"size": ffi.sizeof("struct redlock_vote")})
+        while self._ask(lib.redlock_lock_vote, len(found), vote) == 0:
+            found.append(Vote(len(found), text(lib.redlock_vote_name(vote.code)), text(lib.redlock_vote_text(vote.code)),
+                              lib.redlock_vote_kind(vote.code), vote.rtt_ns / 1e9))
         return found
 
 
-class BaseClient:
+class BaseClient(Generic[L]):
     """Options and locks of a client, blocking or not."""
 
+    _kind: Type[L]
     _drain_ms = 1000  # how long the end of the interpreter waits for releases
 
     def __init__(self, urls: Optional[Sequence[str]] = None, *, cluster: Optional[str] = None, file: Optional[str] = None,
-                 node_timeout: Optional[float] = None, **options: str) -> None:
+                 **options: Option) -> None:
         """Opens without waiting for connections.
 
         `urls` names the nodes; without it the configuration of the redlock command does, `cluster` a section of it and
-        `file` the only file to read. `node_timeout` is in seconds. Further options are those of redlock_config(3), with
-        `_` for `-`: user="app", password="...", prefix="app:", owner="web-1". Raises OptionError, which names the node,
-        the option or the line."""
-        if isinstance(urls, str):
-            urls = [urls]
-        more = {name.replace("_", "-"): value for name, value in options.items()}
-        self._native = open_native(urls, cluster, file, node_timeout, more)
+        `file` the only file to read. Further options are those of redlock_config(3), with `_` for `-`, times as seconds or
+        text: node_timeout=0.5, user="app", password="...", prefix="app:", owner="web-1", ttl="30s". Raises OptionError,
+        which names the node, the option or the line."""
+        self._native = Native([urls] if isinstance(urls, str) else urls, cluster, file, options)
         self._finalizer = weakref.finalize(self, self._native.close, self._drain_ms)
 
+    def lock(self, name: Union[Name, Sequence[Name]], ttl: Optional[float] = None, *, wait: Optional[float] = None,
+             renew: Optional[float] = None, danger: Optional[float] = None, max_hold: Optional[float] = None,
+             slots: Optional[int] = None, shared: bool = False, fence: bool = False, reentrant: bool = False,
+             token: Optional[bytes] = None, on_lost: Optional[Callback] = None,
+             on_danger: Optional[Callback] = None) -> L:
+        """Makes a lock. Nothing is sent. A list of names is one lock of all of them or none.
+
+        All times are seconds. `ttl`: how long a grant lasts, by default that of the configuration, 30. `wait`: how long
+        `with` waits; None: without a limit. `renew`: extend in the background this long after each grant. `on_lost` is
+        called at once when the lock is lost, `on_danger` `danger` seconds before the validity ends: by a thread of the
+        client, or by the event loop of asyncio. `slots`: so many holders at a time. `shared`: any number of them, or one
+        that is not shared. `fence`: Lock.fence rises with each acquisition. `reentrant`: acquire() counts up and release()
+        counts down. Raises OptionError."""
+        lock = self._kind(self, name, wait, on_lost, on_danger, token,
+                          {"ttl": ttl, "renew": renew, "danger": danger, "max_hold": max_hold, "slots": slots,
+                           "mode": "shared" if shared else None, "fence": fence or None, "reentrant": reentrant or None})
+        self._attend(lock)
+        return lock
+
+    def _attend(self, lock: L) -> None:
+        """Prepares for the events of a new lock."""
+
     def _open(self) -> Any:
-        if self._native.client == ffi.NULL:
-            raise error_of(-9, "the client was closed")
+        if not self._native.client:
+            raise error_of(lib.REDLOCK_E_STATE, "the client was closed")
         return self._native.client
-
-    @staticmethod
-    def _expect(result: int) -> None:
-        if result < 0:
-            raise error_of(result)
-
-    def _lock(self, kind: Callable[..., L], name: Union[Name, Sequence[Name]], ttl: Optional[float], wait: Optional[float],
-              renew: Optional[float], danger: Optional[float], max_hold: Optional[float], slots: Optional[int],
-              shared: bool, fence: bool, reentrant: bool, token: Optional[bytes], on_lost: Optional[Callback],
-              on_danger: Optional[Callback]) -> L:
-        return kind(self, name, wait, on_lost, on_danger, token, shared,
-                    {"ttl": ttl, "renew": renew, "danger": danger, "max_hold": max_hold},
-                    {"slots": slots, "fence": fence or None, "reentrant": reentrant or None})

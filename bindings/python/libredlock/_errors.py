@@ -70,3 +70,10 @@ def error_of(code: int, why: Optional[str] = None, votes: Sequence[Vote] = ()) -
     """The exception for an error of the library."""
     kind = _CLASSES.get(text(lib.redlock_error_name(code)), RedlockError)
     return kind(why or text(lib.redlock_strerror(code)), code, votes)
+
+
+def expect(result: int, why: object = None) -> int:
+    """The result of a call that must not fail; `why` has the library's sentence for an error."""
+    if result < 0:
+        raise error_of(result, text(why) if why else None)
+    return result

@@ -14,7 +14,7 @@ import unittest
 REDLOCK = os.environ["REDLOCK_BIN"]
 SOON = 30  # seconds that a thing may take on a busy machine
 
-faulthandler.dump_traceback_later(int(os.environ.get("TEST_HANGS_AFTER", 300)), exit=True, file=sys.__stderr__)
+faulthandler.dump_traceback_later(int(os.environ.get("TEST_HANGS_AFTER", 900)), exit=True, file=sys.__stderr__)
 
 
 class Cluster:

@@ -70,6 +70,37 @@ class Plain(ClusterTest, unittest.IsolatedAsyncioTestCase):
             async with waiter:
                 pass
 
+    async def test_a_release_that_is_cancelled_follows(self):
+        async with Client(self.cluster.urls, node_timeout=20) as client:
+            lock = client.lock("twice", TTL)
+
+            async def hold():
+                async with lock:
+                    await lock.extend()
+                    await lock.extend()
+
+            for steps in range(30):  # in each await, and again in the release that follows
+                task = asyncio.ensure_future(hold())
+                for _ in range(steps):
+                    await asyncio.sleep(0)
+                for _ in range(3):
+                    task.cancel()
+                    await asyncio.sleep(0)
+                await asyncio.wait([task])
+                end = asyncio.get_running_loop().time() + SOON
+                while lock.locked() and asyncio.get_running_loop().time() < end:
+                    await asyncio.sleep(0.001)
+                self.assertFalse(lock.locked())
+
+    async def test_another_loop_is_told(self):
+        async with Client(self.cluster.urls, node_timeout=20) as client:
+            async with client.lock("loops", TTL) as lock:
+                def other():
+                    with self.assertRaisesRegex(RuntimeError, "another event loop"):
+                        asyncio.run(lock.extend())
+
+                await asyncio.get_running_loop().run_in_executor(None, other)
+
     async def test_kinds(self):
         async with Client(self.cluster.urls, node_timeout=20) as client:
             one, two = (client.lock("shared", TTL, shared=True) for _ in range(2))
@@ -108,6 +139,7 @@ class Uvloop(Plain):
         loop.close()
 
     test_many_at_once = test_a_cancelled_task_holds_nothing = test_kinds = test_a_closed_client_says_so = None
+    test_a_release_that_is_cancelled_follows = test_another_loop_is_told = None
 
 
 class Faults(FaultTest, unittest.IsolatedAsyncioTestCase):

@@ -113,10 +113,11 @@ class Plain(ClusterTest):
             ("node 1: the scheme", lambda: libredlock.Client(["http://a"])),
             ("nonsense", lambda: libredlock.Client(self.cluster.urls, nonsense="1")),
             ("/nonexistent", lambda: libredlock.Client(file="/nonexistent")),
+            ("ttl", lambda: self.client.lock("a", 0.001)),
         ):
             with self.assertRaisesRegex(libredlock.OptionError, text):
                 make()
-        for make in (lambda: self.lock(""), lambda: self.client.lock("a", 0.001), lambda: self.lock(["a", "a"])):
+        for make in (lambda: self.lock(""), lambda: self.lock(["a", "a"])):
             with self.assertRaises(libredlock.OptionError):
                 make()
         with libredlock.Client(self.cluster.urls, prefix="app:", owner="web-1", node_timeout=20) as client:
@@ -157,6 +158,32 @@ class Plain(ClusterTest):
         self.assertEqual(self.keys("closed"), 0)
         for call in (lock.acquire, lock.release, lock.cancel, lambda: client.lock("closed")):
             self.assertRaises(libredlock.LockStateError, call)
+
+    def test_a_client_may_be_closed_while_threads_use_its_locks(self):
+        for _ in range(5):
+            client, raised = libredlock.Client(self.cluster.urls, node_timeout=20), []
+
+            def work(number):
+                try:
+                    lock = client.lock(f"closing-{number % 3}", TTL)
+                    while True:
+                        with lock:
+                            lock.locked(), lock.votes, lock.error
+                except (libredlock.LockStateError, libredlock.LockCancelled) as error:
+                    raised.append(error)
+
+            workers = [threading.Thread(target=work, args=(number,)) for number in range(8)]
+            for worker in workers:
+                worker.start()
+            until(lambda: client._native.calls > 2)
+            client.close()
+            for worker in workers:
+                worker.join(SOON)
+            self.assertEqual(len(raised), 8)
+
+    def test_text_with_a_nul_is_refused(self):
+        with self.assertRaisesRegex(libredlock.OptionError, "NUL"):
+            libredlock.Client(self.cluster.urls, prefix="a\0b")
 
     def test_a_signal_without_an_exception_goes_on(self):
         old = signal.signal(signal.SIGUSR1, lambda *_: None)

@@ -7,7 +7,7 @@
 
 /* The result of a check of a node, or of the set, besides yes. */
 struct found {
-	char detail[768];
+	char detail[GUARD_MOVE_MAX];
 	const char *advice; /* instead of the row's; NULL: that */
 };
 
@@ -48,7 +48,37 @@ DOCTOR_LOOK_AT(doctor_is_changing);
 DOCTOR_LOOK_AT(doctor_ignores_guard);
 /* The user may not read the record of this node. */
 DOCTOR_LOOK_AT(doctor_may_not_read_record);
+/* The nodes are of a set with other members than this list. */
+DOCTOR_LOOK_AT(doctor_has_other_members);
 /* Always: how the list of nodes can be compared with that of other hosts. */
 DOCTOR_LOOK_AT(doctor_names_list);
+/* doctor_rivals.c: another client than the holder keeps a key of a lock. */
+DOCTOR_LOOK_AT(doctor_has_rivals);
+
+/* Writes the text with the detail instead of its %. */
+void doctor_expand(const char *text, const char *detail, char *buffer, size_t size);
+
+/* shards.c: a Redis Cluster, and slots of it that have no server. */
+DOCTOR_LOOK_AT(doctor_is_whole_cluster);
+DOCTOR_LOOK_AT(doctor_lacks_shards);
+/* A check of INFO or CONFIG of a node whose masters are known is one of each of them: calls `visit` for what
+ * they have in common once. False: it is a check of the node. */
+bool doctor_check_shards(const struct doctor_node *node, const struct check *check,
+                         void (*visit)(void *user, const struct doctor_finding *finding), void *user);
+
+/* facts.c: what a server is, by its INFO. */
+/* Always: what survives of a vote of this node, and when. */
+DOCTOR_LOOK_AT(doctor_is_worth);
+/* ?replicas= of the URL wants more replicas than are connected. */
+DOCTOR_LOOK_AT(doctor_has_too_few_replicas);
+/* Several nodes are on one host. */
+DOCTOR_LOOK_AT(doctor_shares_hosts);
+/* The node is one server of a cluster, and the node's URL says nothing of that. */
+DOCTOR_LOOK_AT(doctor_is_in_cluster);
+/* A managed service, or a fork. */
+DOCTOR_LOOK_AT(doctor_is_service);
+
+/* endless.c: locks that nobody can acquire, for want of an expiry. */
+DOCTOR_LOOK_AT(doctor_is_blocked);
 
 #endif

@@ -24,7 +24,8 @@ LOOK(vote)
 	const struct node_report *v = vote_of(doctor, node);
 	size_t length = strlen(v->detail);
 	FIND("%.*s", (int)(length - (length > 0 && v->detail[length - 1] == '.')), v->detail);
-	found->advice = outcome_of(REDLOCK_E_NOQUORUM, &v->vote, 1).hint;
+	found->advice =
+	    report_is_protected(v) ? outcome_protected.hint : outcome_of(REDLOCK_E_NOQUORUM, &v->vote, 1).hint;
 	enum redlock_vote_code code = v->vote.code;
 	bool has_own_row =
 	    code == REDLOCK_VOTE_DUPLICATE || code == REDLOCK_VOTE_QUARANTINE || code == REDLOCK_VOTE_LONG_TTL;
@@ -65,7 +66,19 @@ LOOK(is_replica)
 	(void)doctor_info(node, "master_host", host, sizeof host);
 	(void)doctor_info(node, "master_port", port, sizeof port);
 	FIND("%s:%s", host, port);
-	return strcmp(role, "slave") == 0;
+	return strcmp(role, "slave") == 0 && !doctor_is_cluster(node);
+}
+
+/* A failover by Sentinels is no accident: the guard keeps the promoted replica from voting too early. */
+static bool is_guarded_master(const struct doctor *doctor, const struct doctor_node *node,
+                              struct found *found)
+{
+	if (node->url.master[0] == '\0')
+		return false;
+	found->advice =
+	    "let the nodes be a guarded set (`redlock init`): a replica that takes over is then in quarantine "
+	    "before it votes";
+	return doctor_guard_latest(doctor) != NULL;
 }
 
 LOOK(has_replicas)
@@ -73,7 +86,7 @@ LOOK(has_replicas)
 	UNUSED;
 	int64_t count = doctor_info_number(node, "connected_slaves");
 	FIND("%lld replica%s", (long long)count, count == 1 ? "" : "s");
-	return count > 0;
+	return count > 0 && !doctor_is_cluster(node) && !is_guarded_master(doctor, node, found);
 }
 
 /* The second id of its history is that of the master whose it was. */
@@ -82,17 +95,13 @@ LOOK(was_replica)
 	UNUSED;
 	char id[64] = "", role[16] = "";
 	(void)doctor_info(node, "role", role, sizeof role);
+	/* In a guarded set the quarantine is the wait: a process that was admitted has forgotten nothing since.
+	 */
+	bool is_admitted =
+	    doctor->record[index_of(doctor, node)].state == GUARD_ADMITTED_ && doctor->guard.applies;
 	return doctor_info(node, "master_replid2", id, sizeof id) && id[strspn(id, "0")] != '\0' &&
-	       strcmp(role, "master") == 0;
-}
-
-LOOK(is_in_cluster)
-{
-	UNUSED;
-	char mode[16] = "";
-	if (!doctor_info(node, "server_mode", mode, sizeof mode)) /* Valkey 8 */
-		(void)doctor_info(node, "redis_mode", mode, sizeof mode);
-	return strcmp(mode, "cluster") == 0;
+	       strcmp(role, "master") == 0 && !doctor_is_cluster(node) && !is_admitted &&
+	       !is_guarded_master(doctor, node, found);
 }
 
 LOOK(evicts)
@@ -277,7 +286,9 @@ LOOK(is_hidden)
 	const struct redlock_vote *v = &vote_of(doctor, node)->vote;
 	FIND("%s", node->why_not[check->argument]);
 	bool is_explained = v->code == REDLOCK_VOTE_AUTH || v->code == REDLOCK_VOTE_SERVICE;
-	return node->answered && !node->sees[check->argument] && !is_explained &&
+	bool is_elsewhere =
+	    check->argument == DOCTOR_GUARD && doctor_is_cluster(node); /* a cluster has no record */
+	return node->answered && !node->sees[check->argument] && !is_explained && !is_elsewhere &&
 	       !(check->argument == DOCTOR_GUARD && doctor_may_not_read_record(doctor, node, check, found));
 }
 
@@ -302,37 +313,6 @@ LOOK(is_one)
 {
 	UNUSED;
 	return doctor->nodes == 1;
-}
-
-/* Whether a node of these numbers is on the host of node `i`. */
-static bool is_shared(const struct doctor *doctor, unsigned i, unsigned first, unsigned end)
-{
-	for (unsigned k = first; k < end; k++)
-		if (strcasecmp(doctor->node[k].url.host, doctor->node[i].url.host) == 0)
-			return true;
-	return false;
-}
-
-LOOK(shares_hosts)
-{
-	UNUSED;
-	char *const text = found->detail;
-	size_t size = sizeof found->detail;
-	size_t used = 0;
-	for (unsigned i = 0; i < doctor->nodes; i++) {
-		if (doctor->node[i].local || is_shared(doctor, i, 0, i) ||
-		    !is_shared(doctor, i, i + 1, doctor->nodes))
-			continue;
-		const char *before = used > 0 ? "; nodes " : "nodes ";
-		for (unsigned k = i; k < doctor->nodes && used < size; k++)
-			if (is_shared(doctor, i, k, k + 1)) {
-				used += (size_t)snprintf(text + used, size - used, "%s%u", before, k + 1);
-				before = ", ";
-			}
-		if (used < size)
-			used += (size_t)snprintf(text + used, size - used, " are on %s", doctor->node[i].url.host);
-	}
-	return used > 0;
 }
 
 LOOK(is_here)
@@ -372,11 +352,24 @@ static const struct check node_checks[] = {
     {"replicas", DOCTOR_INFO, ALL(WARNING), has_replicas, 0,
      "has %: locks that a replica was not sent yet are forgotten when it takes over",
      "detach them, or let none take over before the longest TTL is over"},
+    {"worth", DOCTOR_INFO, ALL(NOTE), doctor_is_worth, 0, "what becomes of a vote: %", NULL},
+    {"few-replicas", DOCTOR_INFO, ALL(ERROR), doctor_has_too_few_replicas, 0,
+     "%: it grants nothing, as its URL has ?replicas=", "connect its replicas, or lower ?replicas="},
     {"was-replica", DOCTOR_INFO, ALL(WARNING), was_replica, 0,
      "was a replica, and took over: locks of its master may be missing",
      "wait for the longest TTL before it votes; a restart of an idle node clears the mark"},
-    {"cluster", DOCTOR_INFO, ALL(ERROR), is_in_cluster, 0,
-     "is a node of a cluster: it cannot vote on every name", "give an independent master in its place"},
+    {"cluster", DOCTOR_INFO, ALL(ERROR), doctor_is_in_cluster, 0,
+     "is a node of a cluster: it cannot vote on every name",
+     "give the cluster as redis+cluster://HOST, or an independent master in its place"},
+    {"whole-cluster", DOCTOR_ALWAYS, ALL(NOTE), doctor_is_whole_cluster, 0,
+     "is a cluster, %: a vote is that of the shard that has the name, and a replica that takes over may lack "
+     "the last locks",
+     "use it as one node of three or five"},
+    {"shards", DOCTOR_ALWAYS, ALL(ERROR), doctor_lacks_shards, 0, "%: names of these slots have no vote",
+     "start the servers that are down, or wait until their replicas take over"},
+    {"service", DOCTOR_INFO, ALL(NOTE), doctor_is_service, 0,
+     "is %, on which redlock was not tried: it may lack commands, and a failover may lose locks",
+     "docs/managed-services.md says what it lacks; use it as one node of three or five"},
     {"eviction", DOCTOR_INFO, ALL(ERROR), evicts, 0,
      "may evict locks: it has a maxmemory, and its policy is %", "CONFIG SET maxmemory-policy noeviction"},
     {"evicted", DOCTOR_INFO, ALL(WARNING), has_evicted, 0,
@@ -447,7 +440,8 @@ static const struct check node_checks[] = {
      "has keys without expiry, %; without --prefix it is not known which of them are locks",
      "give locks a prefix of their own"},
     {"sample", DOCTOR_SCAN, ALL(NOTE), was_cut_short, 0,
-     "has more keys than there was time to look at: % were seen", NULL},
+     "has more keys than there was time to look at: % were seen",
+     "`redlock ls --odd` takes the time for all"},
     {"tls", DOCTOR_ALWAYS, ALL(WARNING), is_plain, 0,
      "does not use TLS: anyone on the network path can read and change what is sent, and the password",
      "use rediss://, or a network that nobody else has access to"},
@@ -481,17 +475,30 @@ static const struct check node_checks[] = {
 
 static const struct check set_checks[] = {
     {"quorum", DOCTOR_ALWAYS, ALL(ERROR), has_no_quorum, 0, "no lock can be acquired: %", NULL},
+    {"endless-lock", DOCTOR_ALWAYS, ALL(ERROR), doctor_is_blocked, 0, "locks that never end: %",
+     "`redlock status NAME` shows the holder; if it is gone, `redlock break NAME` ends the lock, or delete "
+     "the key on "
+     "each node; `redlock ls --odd` finds all of them"},
     {"ttl", DOCTOR_ALWAYS, ALL(ERROR), doctor_exceeds_ttl, 0, "each lock is refused (exit code 76): %",
      "configure a shorter ttl; or, while no lock is held, `redlock init --plain`, then `redlock init "
      "--max-ttl` "
      "with a longer time"},
+    {"members", DOCTOR_ALWAYS, ALL(ERROR), doctor_has_other_members, 0,
+     "is part of a guarded set whose members are %", "use the list of the set, or change the set"},
     {"even", DOCTOR_ALWAYS, ALL(WARNING), is_even, 0, "%", "use an odd number: three or five"},
     {"one-node", DOCTOR_ALWAYS, ALL(NOTE), is_one, 0,
      "one node: locks are as safe, and as available, as it is", "use three or five"},
-    {"same-host", DOCTOR_ALWAYS, ALL(WARNING), shares_hosts, 0, "%: they fail together",
+    {"same-host", DOCTOR_ALWAYS, ALL(WARNING), doctor_shares_hosts, 0, "%: they fail together",
      "put every node on a machine of its own"},
     {"same-list", DOCTOR_ALWAYS, ALL(NOTE), doctor_names_list, 0,
      "every host must use this list of %: with another one two clients may hold a lock", NULL},
+    {"rival", DOCTOR_ALWAYS, ALL(WARNING), doctor_has_rivals, 0,
+     "another client than the holder keeps its key of %: it was killed while it acquired, or it uses another "
+     "list "
+     "of nodes, and both hold the lock",
+     "see `redlock status NAME`; run `redlock config show` on each host, and compare the lists: where two "
+     "lists differ, "
+     "only the host whose quorum is smaller may see this"},
     {"this-machine", DOCTOR_ALWAYS, ALL(NOTE), is_here, 0,
      "% are on this machine: good for trying locks, and they fail together", NULL},
     {"no-guard", DOCTOR_ALWAYS, ALL(ERROR), doctor_has_no_guard, 1,
@@ -506,7 +513,7 @@ static const struct check set_checks[] = {
     {"no-counters", DOCTOR_ALWAYS, ALL(WARNING), doctor_counts_nothing, 0,
      "% nodes know no fencing numbers: no lock can be acquired with --fence, other locks can",
      "before a lock is acquired with --fence: redlock init --new-epoch"},
-    {"members-change", DOCTOR_ALWAYS, ALL(NOTE), doctor_is_changing, 0,
+    {"members-change", DOCTOR_ALWAYS, ALL(WARNING), doctor_is_changing, 0,
      "a change of members is not finished: the former list is accepted too",
      "give all clients the new list, then redlock init --finish"},
     {"own-clock", DOCTOR_ALWAYS, ALL(WARNING), own_clock_is_off, 0, "the clock of this machine is %",
@@ -515,14 +522,22 @@ static const struct check set_checks[] = {
 
 /* ---- findings ---- */
 
-/* Writes the text with the detail instead of its %. */
-static void expand(const char *text, const char *detail, char *buffer, size_t size)
+void doctor_expand(const char *text, const char *detail, char *buffer, size_t size)
 {
 	const char *mark = text != NULL ? strchr(text, '%') : NULL;
 	if (mark == NULL)
 		snprintf(buffer, size, "%s", text != NULL ? text : "");
 	else
 		snprintf(buffer, size, "%.*s%s%s", (int)(mark - text), text, detail, mark + 1);
+}
+
+void doctor_each_check(void (*visit)(void *user, const char *check, const char *text, const char *advice),
+                       void *user)
+{
+	for (size_t i = 0; i < sizeof node_checks / sizeof node_checks[0]; i++)
+		visit(user, node_checks[i].name, node_checks[i].text, node_checks[i].advice);
+	for (size_t i = 0; i < sizeof set_checks / sizeof set_checks[0]; i++)
+		visit(user, set_checks[i].name, set_checks[i].text, set_checks[i].advice);
 }
 
 void doctor_check(const struct doctor *doctor, int node,
@@ -536,15 +551,17 @@ void doctor_check(const struct doctor *doctor, int node,
 	for (size_t c = 0; c < count; c++) {
 		struct found found = {"", NULL};
 		const struct check *check = &checks[c];
+		if (seen != NULL && doctor_check_shards(seen, check, visit, user))
+			continue;
 		if (seen != NULL && check->needs != DOCTOR_ALWAYS && !seen->sees[check->needs])
 			continue;
 		if (!check->look(doctor, seen, check, &found))
 			continue;
 		struct doctor_finding finding = {
 		    .check = check->name, .level = seen != NULL && seen->local ? check->local_level : check->level};
-		expand(check->text, found.detail, finding.text, sizeof finding.text);
-		expand(found.advice != NULL ? found.advice : check->advice, found.detail, finding.advice,
-		       sizeof finding.advice);
+		doctor_expand(check->text, found.detail, finding.text, sizeof finding.text);
+		doctor_expand(found.advice != NULL ? found.advice : check->advice, found.detail, finding.advice,
+		              sizeof finding.advice);
 		visit(user, &finding);
 	}
 }

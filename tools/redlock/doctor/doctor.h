@@ -6,10 +6,13 @@
  *     gather.c     what is asked: INFO, CONFIG GET, TIME
  *     rights.c     which rights the user lacks, by trying them
  *     scan.c       keys without expiry
+ *     endless.c    locks among them that nobody can acquire
  *     clocks.c     offsets and rates of the nodes' clocks
  *     guard.c      the records of a guarded set
  *     guard_checks.c   what the table asks about them
+ *     shards.c     the masters of a Redis Cluster
  *     facts.c      what follows from what a server says of itself
+ *     ../doctor_rivals.c   locks that two clients hold, by different lists of nodes: with the engine of ls
  *     checks.c     the table of checks
  */
 #ifndef REDLOCK_TOOL_DOCTOR_H
@@ -18,9 +21,11 @@
 #include <redlock/ask.h>
 #include <redlock/url.h>
 
+#include "../guard_move.h"
 #include "../guard_record.h"
 #include "../guard_view.h"
 #include "../report.h"
+#include "../shards.h"
 
 /* ---- what is seen ---- */
 
@@ -70,6 +75,15 @@ struct doctor_keys {
 	char example[DOCTOR_KEY_SHOWN]; /* one of the endless, as it may be shown */
 };
 
+/* A key that may be a lock's, and has no expiry. */
+struct doctor_endless {
+	char *key;
+	size_t length;
+	unsigned nodes; /* that have it so */
+};
+
+enum { DOCTOR_ENDLESS_MAX = 16 };
+
 struct doctor_node {
 	struct redlock_url url;
 	bool local;    /* a Unix socket or a loopback address */
@@ -81,7 +95,12 @@ struct doctor_node {
 	struct doctor_clock clock;
 	uint64_t lacks; /* a bit for each row of the rights that the user does not have */
 	struct doctor_keys keys;
+	struct doctor_shards *shards; /* its masters; NULL: it is no cluster, or does not list them */
+	char unlisted[128];           /* of a cluster that does not: why */
 };
+
+/* The masters of a cluster are looked at as nodes are. */
+struct doctor_shards;
 
 struct doctor {
 	struct session *session;
@@ -96,8 +115,15 @@ struct doctor {
 	struct doctor_node node[REDLOCK_MAX_NODES];
 	struct guard_record record[REDLOCK_MAX_NODES];
 	struct guard_view guard;
+	struct doctor_endless endless[DOCTOR_ENDLESS_MAX];
+	unsigned endless_count;
+	char move[GUARD_MOVE_MAX]; /* the members of the set, and what makes them this list; "": they are */
+	unsigned rivals;           /* locks that another client than the holder keeps a key of */
+	char rival_text[384];      /* one of these */
 };
 
+/* For a part of the questions, with these votes. False: it cannot ask. */
+bool doctor_open(struct doctor *doctor, struct session *session, const struct report *report);
 /* Asks the nodes. Returns an exit code; unless it is EXIT_OK, what is wrong was said. */
 int doctor_gather(struct doctor *doctor, struct session *session);
 void doctor_free(struct doctor *doctor);
@@ -106,6 +132,9 @@ void doctor_free(struct doctor *doctor);
 bool doctor_info(const struct doctor_node *node, const char *field, char *buffer, size_t size);
 /* As doctor_info(), as a number; 0: not there. */
 int64_t doctor_info_number(const struct doctor_node *node, const char *field);
+
+/* Whether the node is a whole cluster, so that the server that was asked may be any of it. */
+bool doctor_is_cluster(const struct doctor_node *node);
 
 /* ---- asking ---- */
 
@@ -127,10 +156,21 @@ void doctor_note_why(struct doctor_node *node, enum doctor_source source,
 
 /* ---- parts of it ---- */
 
+/* INFO and CONFIG of all nodes. */
+bool doctor_look_at_servers(struct doctor *doctor);
+/* The masters of nodes that are clusters. */
+bool doctor_look_at_shards(struct doctor *doctor);
+void doctor_free_shards(struct doctor_shards *shards);
 bool doctor_look_at_clocks(struct doctor *doctor, bool first);
 bool doctor_look_at_keys(struct doctor *doctor, uint64_t until_ns);
+/* Remembers a key without expiry, if it may be a lock's. */
+void doctor_note_endless(struct doctor *doctor, const char *key, size_t length);
+/* Asks how many nodes have these keys without an expiry. */
+bool doctor_count_endless(struct doctor *doctor);
+void doctor_free_endless(struct doctor *doctor);
 bool doctor_try_rights(struct doctor *doctor, bool last);
 bool doctor_look_at_records(struct doctor *doctor);
+bool doctor_look_at_rivals(struct doctor *doctor);
 
 /* The record with the newest configuration. NULL: none is guarded. */
 const struct guard_record *doctor_guard_latest(const struct doctor *doctor);
@@ -190,6 +230,9 @@ enum doctor_persistence {
 };
 enum doctor_persistence doctor_persistence(const struct doctor_node *node);
 
+/* ?replicas= of the URL of the node; of a master of a cluster, that of the cluster. */
+unsigned doctor_replicas_wanted(const struct doctor *doctor, const struct doctor_node *node);
+
 /* "Redis 7.0.15"; "": not seen. */
 const char *doctor_version(const struct doctor_node *node, char *buffer, size_t size);
 /* The known defects of such servers; "": none. `old`: that they are too old. Returns `buffer`. */
@@ -211,12 +254,20 @@ enum doctor_level {
 	    DOCTOR_LEVELS
 };
 
+/* The address decides whether it is on this machine. */
+void doctor_locate(struct doctor_node *node, const char *address);
+
 struct doctor_finding {
 	const char *check;
 	enum doctor_level level;
-	char text[1024];   /* the sentence */
-	char advice[1024]; /* what to do; "": nothing */
+	char text[GUARD_MOVE_MAX + 256];   /* the sentence */
+	char advice[GUARD_MOVE_MAX + 256]; /* what to do; "": nothing */
 };
+
+/* Calls `visit` for each row of the tables: a % in its text or advice stands for what is found; advice may be
+ * NULL. */
+void doctor_each_check(void (*visit)(void *user, const char *check, const char *text, const char *advice),
+                       void *user);
 
 /* Calls `visit` for each finding of a node, or with -1 of the set. */
 void doctor_check(const struct doctor *doctor, int node,

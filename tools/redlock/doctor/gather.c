@@ -47,7 +47,7 @@ static bool is_local(const struct redlock_url *url)
 	       (strncmp(url->host, "127.", 4) == 0 && url->host[strspn(url->host, "0123456789.")] == '\0');
 }
 
-static void locate(struct doctor_node *node, const char *address)
+void doctor_locate(struct doctor_node *node, const char *address)
 {
 	node->url = (struct redlock_url){.size = sizeof node->url};
 	if (redlock_url_parse(address, NULL, 0, &node->url) < 0)
@@ -82,7 +82,7 @@ static void keep_setting(struct doctor_node *node, unsigned setting, const struc
 		snprintf(node->settings[setting], sizeof node->settings[setting], "%s", reply->items[1].text);
 }
 
-static bool look_at_server(struct doctor *doctor)
+bool doctor_look_at_servers(struct doctor *doctor)
 {
 	static const char *const info[] = {"INFO", NULL};
 	const char *config[DOCTOR_SETTINGS][4];
@@ -110,23 +110,19 @@ static bool look_at_server(struct doctor *doctor)
 
 /* ---- all of it ---- */
 
-static void wait_until(uint64_t until_ns)
-{
-	for (uint64_t now_ns = clock_ns(); now_ns < until_ns && !signals_caught(); now_ns = clock_ns())
-		clock_sleep_ms((unsigned)((until_ns - now_ns) / 1000000) + 1);
-}
-
 static bool look(struct doctor *doctor)
 {
 	if (!doctor_look_at_clocks(doctor, true))
 		return false;
 	uint64_t until_ns = clock_ns() + WATCH_MS * 1000000ull;
-	if (!look_at_server(doctor) || !doctor_try_rights(doctor, false) || !doctor_look_at_records(doctor) ||
-	    !doctor_look_at_keys(doctor, until_ns))
+	if (!doctor_look_at_servers(doctor) || !doctor_look_at_shards(doctor) ||
+	    !doctor_try_rights(doctor, false) || !doctor_look_at_records(doctor) ||
+	    !doctor_look_at_keys(doctor, until_ns) || !doctor_count_endless(doctor))
 		return false;
 	status_count_ready(&doctor->report, doctor->record);
-	wait_until(until_ns);
-	return doctor_look_at_clocks(doctor, false) && doctor_try_rights(doctor, true);
+	(void)signals_sleep_until(until_ns);
+	return doctor_look_at_clocks(doctor, false) && doctor_look_at_rivals(doctor) &&
+	       doctor_try_rights(doctor, true);
 }
 
 /* The drift that the library allows clocks for the TTL, and for each part of any time: of the longest TTL,
@@ -142,25 +138,28 @@ static void read_allowances(struct doctor *doctor, const struct settings *settin
 	doctor->allowed_rate = (double)terms.drift_ms / (double)terms.ttl_ms;
 }
 
+bool doctor_open(struct doctor *doctor, struct session *session, const struct report *report)
+{
+	const char *prefix = session->settings->prefix;
+	doctor->session = session;
+	doctor->nodes = report->nodes;
+	doctor->report = *report;
+	snprintf(doctor->key, sizeof doctor->key, "%s%s%llx", prefix != NULL ? prefix : "", no_lock,
+	         (unsigned long long)clock_ns());
+	for (unsigned i = 0; i < doctor->nodes; i++)
+		doctor_locate(&doctor->node[i], doctor->report.node[i].status.address);
+	doctor->error = redlock_asker_open(session->client, &doctor->asker);
+	return doctor->error >= 0;
+}
+
 int doctor_gather(struct doctor *doctor, struct session *session)
 {
-	const struct settings *settings = session->settings;
-	read_allowances(doctor, settings);
-	doctor->session = session;
-	doctor->nodes = redlock_node_count(session->client);
-	snprintf(doctor->key, sizeof doctor->key, "%s%s%llx", settings->prefix != NULL ? settings->prefix : "",
-	         no_lock, (unsigned long long)clock_ns());
-	int code = status_ask(session, "doctor", &doctor->report);
+	struct report report;
+	read_allowances(doctor, session->settings);
+	int code = status_ask(session, "doctor", &report);
 	if (code != EXIT_OK)
 		return code;
-	for (unsigned i = 0; i < doctor->nodes; i++)
-		locate(&doctor->node[i], doctor->report.node[i].status.address);
-	int error = redlock_asker_open(session->client, &doctor->asker);
-	if (error < 0) {
-		complain(MSG(LIBRARY), redlock_strerror(error));
-		return EXIT_INTERNAL;
-	}
-	if (look(doctor))
+	if (doctor_open(doctor, session, &report) && look(doctor))
 		return EXIT_OK;
 	if (signals_caught())
 		return EXIT_SIGNAL + signals_caught();
@@ -168,10 +167,17 @@ int doctor_gather(struct doctor *doctor, struct session *session)
 	return EXIT_INTERNAL;
 }
 
+static void free_node(struct doctor_node *node)
+{
+	free(node->info);
+	doctor_free_shards(node->shards);
+}
+
 void doctor_free(struct doctor *doctor)
 {
 	redlock_asker_close(doctor->asker);
 	guard_record_free(doctor->record, doctor->nodes);
+	doctor_free_endless(doctor);
 	for (unsigned i = 0; i < doctor->nodes; i++)
-		free(doctor->node[i].info);
+		free_node(&doctor->node[i]);
 }

@@ -19,6 +19,11 @@ bool doctor_look_at_records(struct doctor *doctor)
 		snprintf(node->why_not[DOCTOR_GUARD], sizeof node->why_not[DOCTOR_GUARD], "%.*s",
 		         (int)strcspn(doctor->record[i].why, ",\r\n"), doctor->record[i].why);
 	}
+	const char *urls[REDLOCK_MAX_NODES];
+	for (unsigned i = 0; i < doctor->nodes; i++)
+		urls[i] = doctor->report.node[i].status.address;
+	if (!guard_move_text(doctor->record, urls, doctor->nodes, doctor->move, sizeof doctor->move))
+		doctor->move[0] = '\0';
 	guard_view_look(&doctor->guard, doctor->session, doctor->record, doctor->nodes, doctor->report.quorum);
 	return error >= 0;
 }

@@ -34,7 +34,11 @@ DOCTOR_LOOK_AT(doctor_is_in_quarantine)
 DOCTOR_LOOK_AT(doctor_has_no_record)
 {
 	UNUSED;
+	char role[16] = "";
 	unsigned index = index_of(doctor, node);
+	(void)doctor_info(node, "role", role, sizeof role);
+	if (strcmp(role, "slave") == 0) /* no record can be written there: its own finding says what to do */
+		return false;
 	return doctor->record[index].state == GUARD_BLANK_ && !is_in_quarantine(doctor, index) &&
 	       doctor_guard_latest(doctor) != NULL;
 }
@@ -83,6 +87,11 @@ DOCTOR_LOOK_AT(doctor_has_no_guard)
 	UNUSED;
 	bool required = doctor->session->settings->guard == REDLOCK_GUARD_REQUIRE;
 	FIND("%s", required ? "--guard=require is given" : "this list of nodes was a guarded set on this host");
+	if (doctor->session->remembered && doctor->session->guarded_ttl_ms == 0)
+		found->advice =
+		    "redlock init --max-ttl TIME, with the maximum that the set had: this host does not know it";
+	else if (doctor->session->remembered)
+		found->advice = "redlock init, which makes it anew with the maximum TTL that this host remembers";
 	return doctor_guard_latest(doctor) == NULL && doctor_guard_is_wanted(doctor) == (check->argument != 0);
 }
 
@@ -104,7 +113,14 @@ DOCTOR_LOOK_AT(doctor_may_not_read_record)
 	UNUSED;
 	FIND("%s", node->why_not[DOCTOR_GUARD]);
 	return node->answered && !node->sees[DOCTOR_GUARD] &&
-	       strncmp(node->why_not[DOCTOR_GUARD], "NOPERM", strlen("NOPERM")) == 0;
+	       doctor->record[index_of(doctor, node)].vote == REDLOCK_VOTE_NOPERM;
+}
+
+DOCTOR_LOOK_AT(doctor_has_other_members)
+{
+	UNUSED;
+	FIND("%s", doctor->move);
+	return doctor->move[0] != '\0';
 }
 
 DOCTOR_LOOK_AT(doctor_names_list)

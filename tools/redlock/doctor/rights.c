@@ -16,8 +16,10 @@
 enum { WORDS = 7 };
 
 enum {
-	LAST = 1,  /* it may leave a connection that is good for nothing else */
-	GUARDS = 2 /* a guarded set needs it, also where nobody waits */
+	LAST = 1,     /* it may leave a connection that is good for nothing else */
+	GUARDS = 2,   /* a guarded set needs it, also where nobody waits */
+	CLUSTERS = 4, /* a Redis Cluster alone needs it */
+	WAITS = 8     /* a node with ?replicas= alone needs it */
 };
 
 /* A row for each right of redlock_acl_rights() except select, without which there is no connection, and
@@ -33,6 +35,8 @@ static const struct {
     {"+pttl", DOCTOR_NEEDED, 0, {"PTTL", KEY}},
     {"+pexpire", DOCTOR_NEEDED, 0, {"PEXPIRE", KEY, "10"}},
     {"+del", DOCTOR_NEEDED, 0, {"DEL", KEY}},
+    {"+asking", DOCTOR_NEEDED, CLUSTERS, {"ASKING"}},
+    {"+wait", DOCTOR_NEEDED, WAITS, {"WAIT", "0", "0"}},
     {"+eval", DOCTOR_SCRIPTS, GUARDS, {"EVAL", "return 0", "0"}},
     {"+evalsha", DOCTOR_LOOK, 0, {"EVALSHA", NO_SHA, "0"}},
     {"+client|id", DOCTOR_OPENING, 0, {"CLIENT", "ID"}},
@@ -84,12 +88,12 @@ static uint64_t bit_of(const char *right)
 
 /* The rights that a refusal shows to be missing: the command, or the keys or channels that it may be used on.
  */
-static uint64_t lacking(unsigned t, const struct redlock_reply *reply)
+static uint64_t lacking(unsigned t, const struct redlock_question *q)
 {
-	if (reply == NULL || reply->kind != REDLOCK_REPLY_ERROR || strncmp(reply->text, "NOPERM", 6) != 0)
+	if (q->reply == NULL || redlock_question_vote(q) != REDLOCK_VOTE_NOPERM)
 		return 0;
 	bool of_queue = tries[t].right[0] == '~', told = tries[t].right[0] == '&';
-	const char *access = strstr(reply->text, "permissions to access");
+	const char *access = strstr(q->reply->text, "permissions to access");
 	if (access == NULL)
 		return of_queue || told ? 0 : UINT64_C(1) << t;
 	if (strstr(access, "channel") != NULL)
@@ -123,7 +127,7 @@ bool doctor_try_rights(struct doctor *doctor, bool last)
 			ok = doctor_asks_add(&asks, i, argv[asked[a]]);
 	ok = ok && doctor_asks_run(doctor, &asks);
 	for (size_t q = 0; q < asks.count && ok; q++)
-		doctor->node[asks.list[q].node].lacks |= lacking(asked[q % count], asks.list[q].reply);
+		doctor->node[asks.list[q].node].lacks |= lacking(asked[q % count], &asks.list[q]);
 	doctor_asks_free(&asks);
 	return ok;
 }
@@ -138,7 +142,9 @@ const char *doctor_rights(const struct doctor *doctor, const struct doctor_node 
 		return buffer;
 	for (unsigned t = 0; t < TRIES && used < size; t++) {
 		bool is_in = group == DOCTOR_GUARDS ? (tries[t].marks & GUARDS) != 0 : tries[t].group == group;
-		if (!is_in || (node->lacks >> t & 1) == 0)
+		bool spared = ((tries[t].marks & CLUSTERS) != 0 && !doctor_is_cluster(node)) ||
+		              ((tries[t].marks & WAITS) != 0 && doctor_replicas_wanted(doctor, node) == 0);
+		if (!is_in || spared || (node->lacks >> t & 1) == 0)
 			continue;
 		const char *right = tries[t].right;
 		bool of_names = right[0] == '~' || (right[0] == '&' && strchr(right, ':')[1] == '\0');

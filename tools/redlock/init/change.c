@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* One script writes all of it: ops/operator/change.lua. It quotes what was read, the run_id with it, and
- * a time on the node's own clock, so that a write which comes late, or to a node that has forgotten, does
+/* One script writes all of it: ops/operator/write_record.lua. It quotes what was read, the run_id with it,
+ * and a time on the node's own clock, so that a write which comes late, or to a node that has forgotten, does
  * nothing. In values `@` in front stands for the run_id. */
 #include <stdlib.h>
 #include <string.h>
@@ -165,8 +165,8 @@ static char *quote(const struct guard_record *r)
 static bool put_words(struct words *w, const struct guard_record *r, const struct init_change *c)
 {
 	const char *step = c->text[GUARD_STEP] != NULL ? c->text[GUARD_STEP] : r->field[GUARD_STEP];
-	const char *const first[] = {"EVAL",   OPERATOR_LUA_CHANGE_TEXT, "1", GUARD_RECORD_KEY,
-	                             w->until, w->quoted = quote(r),     step};
+	const char *const first[] = {"EVAL",   OPERATOR_LUA_WRITE_RECORD_TEXT, "1", GUARD_RECORD_KEY,
+	                             w->until, w->quoted = quote(r),           step};
 	snprintf(w->until, sizeof w->until, "%llu", (unsigned long long)c->until_ms);
 	memcpy(w->argv, first, sizeof first);
 	w->count = sizeof first / sizeof first[0];

@@ -248,8 +248,21 @@ static int begin(struct init *in, unsigned first)
 	return INIT_MORE;
 }
 
+/* Once: nobody has asked for it. */
+static void tell_maximum(struct init *in)
+{
+	char ttl[32];
+	redlock_duration_text(strtoull(in->ttl, NULL, 10), ttl, sizeof ttl);
+	if (in->was_set && in->settings->max_ttl_ms == 0)
+		say(in->settings, MSG(INIT_FORMER_TTL), ttl,
+		    in->former_ms > 0 ? "that of the set which was here"
+		                      : "that of the set which was here is not known on this host");
+	in->was_set = false;
+}
+
 int init_found(struct init *in)
 {
+	tell_maximum(in);
 	unsigned first = first_member(in);
 	if (init_check_room(in) != EXIT_OK)
 		return EXIT_CONFIG;

@@ -53,6 +53,8 @@ struct init {
 	bool listed[REDLOCK_MAX_NODES + 1], wanted[REDLOCK_MAX_NODES + 1]; /* before the change, and after it */
 	char *list, *target;                                               /* these as records have them */
 	char target_quorum[4], list_quorum[4], ttl[24];
+	bool was_set;       /* this host remembers the list as a guarded set, */
+	uint64_t former_ms; /* with this maximum TTL; 0: not known */
 	struct guard_record record[REDLOCK_MAX_NODES + 1];
 	struct init_change change[REDLOCK_MAX_NODES + 1];
 
@@ -108,6 +110,12 @@ int init_check_logins(const struct init *in);
 
 /* INIT_MORE: do what it says, read again. Else it has ended; what is wrong was said. */
 int init_plan(struct init *in);
+/* Mends a node that should have a record and lacks it, or has that of another process or configuration. */
+void init_mend(struct init *in, unsigned node, const struct init_config *config);
+/* Complains of one of these nodes that was left out, or taken back to plain, by a later configuration than
+ * this one, which is the newest that the others have: they came back with older data. Returns an exit code.
+ */
+int init_check_later(const struct init *in, const bool *of, const struct init_config *config);
 
 /* ---- found.c ---- */
 

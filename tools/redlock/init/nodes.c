@@ -3,10 +3,13 @@
 #include <string.h>
 
 #include "../exit_codes.h"
+#include "../guard_memory.h"
 #include "../message.h"
 #include "../nodes.h"
 #include "../values.h"
 #include "init.h"
+
+#define DEFAULT_MAX_TTL_MS UINT64_C(60000)
 
 const char *init_address(const struct init *in, unsigned node)
 {
@@ -53,6 +56,12 @@ static int append(struct init *in, const char *url)
 	}
 	if (!guard_record_member(url, in->member[in->nodes], INIT_MEMBER)) {
 		complain(MSG(INIT_URLS));
+		return EXIT_CONFIG;
+	}
+	if (strncmp(in->member[in->nodes], "cluster:", strlen("cluster:")) == 0) {
+		complain(MSG(INIT_USAGE),
+		         "a cluster cannot be a node of a guarded set: each of its shards would need a "
+		         "record of its own");
 		return EXIT_CONFIG;
 	}
 	in->nodes++;
@@ -158,6 +167,17 @@ static void own_settings(struct init *in)
 	in->own.interruptible = true;
 }
 
+/* Sets the maximum TTL of a new set. One that lost all its records gets its former maximum, where this host
+ * remembers it. */
+static void put_maximum(struct init *in)
+{
+	char set[GUARD_MEMORY_ID];
+	uint64_t asked_ms = in->settings->max_ttl_ms;
+	in->was_set = !nodes_are_local(in->settings) && guard_memory_find(in->target, set, &in->former_ms);
+	uint64_t ttl_ms = asked_ms > 0 ? asked_ms : in->former_ms > 0 ? in->former_ms : DEFAULT_MAX_TTL_MS;
+	snprintf(in->ttl, sizeof in->ttl, "%llu", (unsigned long long)ttl_ms);
+}
+
 int init_open(struct init *in, const struct settings *settings)
 {
 	in->settings = settings;
@@ -167,10 +187,9 @@ int init_open(struct init *in, const struct settings *settings)
 	int code = place_nodes(in);
 	if (code != EXIT_OK)
 		return code;
-	snprintf(in->ttl, sizeof in->ttl, "%llu",
-	         (unsigned long long)(settings->max_ttl_ms > 0 ? settings->max_ttl_ms : 60000));
 	if (!init_turn_to(in, in->joins >= 0 && !init_replaces(in)))
 		return EXIT_INTERNAL;
+	put_maximum(in);
 	if (in->target[0] == '\0') {
 		complain(MSG(INIT_EMPTY), init_replaces(in) ? ": first --add the new one" : "");
 		return EXIT_CONFIG;

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "../exit_codes.h"
+#include "../guard_move.h"
 #include "../message.h"
 #include "init.h"
 
@@ -19,8 +21,6 @@ static bool is_alike(const struct init *in, unsigned i, unsigned k)
 
 static int check_servers(const struct init *in)
 {
-	bool said = settings_source(in->settings, offsetof(struct settings, guard)) != NULL;
-	bool strict = !(said && in->settings->guard == REDLOCK_GUARD_AUTO) && !in->settings->plain;
 	for (unsigned i = 0; i < in->nodes; i++) {
 		const struct guard_record *r = &in->record[i];
 		for (unsigned k = 0; k < i; k++)
@@ -28,6 +28,18 @@ static int check_servers(const struct init *in)
 				return init_refuse(in, i, MSG(INIT_SAME), k + 1);
 		if (r->state == GUARD_NEWER_)
 			return init_refuse(in, i, MSG(INIT_NEWER));
+	}
+	return EXIT_OK;
+}
+
+/* Servers whose forgetting would not be seen, or that copy another one. After the list of nodes was found to
+ * be that of the set: what is wrong with the list comes first. */
+static int check_histories(const struct init *in)
+{
+	bool said = settings_source(in->settings, offsetof(struct settings, guard)) != NULL;
+	bool strict = !(said && in->settings->guard == REDLOCK_GUARD_AUTO) && !in->settings->plain;
+	for (unsigned i = 0; i < in->nodes; i++) {
+		const struct guard_record *r = &in->record[i];
 		bool used = in->wanted[i] || (int)i == in->joins;
 		if (strict && used && r->state != GUARD_SILENT_ && strcmp(r->run_id, "-") == 0)
 			return init_refuse(in, i, MSG(INIT_RUN_ID));
@@ -39,10 +51,10 @@ static int check_servers(const struct init *in)
 
 /* ---- what is there ---- */
 
-static bool is_member(const struct guard_record *r, const char *member)
+static bool is_member(const char *members, const char *member)
 {
 	size_t size = strlen(member);
-	for (const char *at = r->field[GUARD_MEMBERS]; at != NULL; at = strchr(at, ' ')) {
+	for (const char *at = members; at != NULL; at = strchr(at, ' ')) {
 		at += *at == ' ';
 		if (strncmp(at, member, size) == 0 && (at[size] == ' ' || at[size] == '\0'))
 			return true;
@@ -60,7 +72,8 @@ static void disregard_backups(struct init *in)
 			const struct guard_record *other = &in->record[k];
 			if ((r->state == GUARD_QUARANTINE_ || r->state == GUARD_OVER_) &&
 			    other->state == GUARD_ADMITTED_ && guard_record_damage(other) == NULL &&
-			    strcmp(r->field[GUARD_SET], other->field[GUARD_SET]) != 0 && is_member(other, in->member[i]))
+			    strcmp(r->field[GUARD_SET], other->field[GUARD_SET]) != 0 &&
+			    is_member(other->field[GUARD_MEMBERS], in->member[i]))
 				r->state = GUARD_BLANK_;
 		}
 }
@@ -232,8 +245,7 @@ static bool has_pass(const struct guard_record *r, const struct init_config *con
 	return strncmp(pass, "-:", 2) == 0 || (size == strlen(r->run_id) && strncmp(pass, r->run_id, size) == 0);
 }
 
-/* Mends a node that should have a record and lacks it, or has that of another process or configuration. */
-static void mend(struct init *in, unsigned node, const struct init_config *config)
+void init_mend(struct init *in, unsigned node, const struct init_config *config)
 {
 	const struct guard_record *r = &in->record[node];
 	bool same = strcmp(r->field[GUARD_CONFIG], config->config) == 0;
@@ -262,6 +274,32 @@ static void mend(struct init *in, unsigned node, const struct init_config *confi
 	}
 }
 
+/* Whether the node was left out, or taken back, by a later configuration than any node has now. */
+static bool is_past(const struct init *in, unsigned node, const struct init_config *config)
+{
+	const struct guard_record *r = &in->record[node];
+	return (r->state == GUARD_REMOVED_ || r->state == GUARD_PLAIN_) &&
+	       strcmp(r->field[GUARD_SET], config->set) == 0 &&
+	       guard_record_number(r, GUARD_STEP) > strtoull(config->step, NULL, 10);
+}
+
+int init_check_later(const struct init *in, const bool *of, const struct init_config *config)
+{
+	for (unsigned i = 0; i < in->nodes; i++) {
+		const char *step = in->record[i].field[GUARD_STEP];
+		if (!of[i] || !is_past(in, i, config))
+			continue;
+		if (in->record[i].state == GUARD_PLAIN_)
+			return init_refuse(in, i, MSG(INIT_TAKEN_BACK), step, config->step);
+		bool replaces = init_replaces(in) && (int)i == in->leaves;
+		char url[INIT_MEMBER];
+		snprintf(url, sizeof url, "%s", init_address(in, i));
+		return init_refuse(in, i, MSG(INIT_LEFT), step, config->step, url,
+		                   replaces ? init_address(in, (unsigned)in->joins) : "NEW", url);
+	}
+	return EXIT_OK;
+}
+
 /* False: nothing is to be written. A node that leaves has the record as well, until it is told. One that was
  * replaced may come back later. */
 static bool mend_all(struct init *in, const struct init_config *config)
@@ -269,8 +307,9 @@ static bool mend_all(struct init *in, const struct init_config *config)
 	for (unsigned i = 0; i < in->nodes; i++) {
 		bool leaves = (int)i == in->leaves && !in->is_added && !config->finished;
 		bool told = in->record[i].state == GUARD_REMOVED_ || in->settings->dead;
-		if (in->record[i].state != GUARD_SILENT_ && (in->wanted[i] || (leaves && !told)))
-			mend(in, i, config);
+		bool used = in->wanted[i] ? !is_past(in, i, config) : leaves && !told;
+		if (in->record[i].state != GUARD_SILENT_ && used)
+			init_mend(in, i, config);
 		else if ((int)i == in->leaves && in->is_added && guard_record_is_of_a_set(&in->record[i]))
 			init_compose(in, i, INIT_TELL, config, "told that it is no member any more");
 	}
@@ -303,6 +342,9 @@ static int go_on(struct init *in, const struct init_config *config)
 		return code;
 	if (mend_all(in, config))
 		return INIT_MORE;
+	code = init_check_later(in, in->wanted, config);
+	if (code != EXIT_OK)
+		return code;
 	if (init_complain_silent(in, in->wanted, ": run this again when it is back") > 0)
 		return EXIT_NOQUORUM;
 	if (!config->finished && (in->settings->finish || (init_replaces(in) && !in->is_added)))
@@ -370,7 +412,20 @@ static int refuse_members(const struct init *in, unsigned node, const struct ini
 {
 	if (now->leaving[0] != '\0')
 		return init_refuse(in, node, MSG(INIT_LEAVING), now->set, now->leaving, now->members);
-	return init_refuse(in, node, MSG(INIT_MEMBERS), now->set, now->members);
+	const char *urls[REDLOCK_MAX_NODES];
+	char move[GUARD_MOVE_MAX], addresses[REDLOCK_MAX_NODES][INIT_MEMBER];
+	unsigned count = 0;
+	while (count < in->nodes && in->listed[count]) {
+		snprintf(addresses[count], INIT_MEMBER, "%s", init_address(in, count));
+		urls[count] = addresses[count];
+		count++;
+	}
+	bool is_told = guard_move_text(in->record, urls, count, move, sizeof move);
+	if (!is_told)
+		snprintf(move, sizeof move,
+		         "%s; this list is the former one, which a change replaces: give these members",
+		         now->members);
+	return init_refuse(in, node, MSG(INIT_MEMBERS), now->set, move);
 }
 
 /* The old member leaves first, then the new one joins. */
@@ -389,6 +444,28 @@ static int find_move(struct init *in, const struct init_config *now)
 	if (strcmp(now->members, in->target) != 0 || !now->finished)
 		return EXIT_OK;
 	complain(MSG(INIT_FORMER), in->member[in->leaves]);
+	return EXIT_CONFIG;
+}
+
+/* The members are what the change makes of them: was this node one of them before? A node that does not
+ * answer may have been replaced. */
+static bool was_member(const struct init *in, const struct guard_record *latest, unsigned node)
+{
+	const struct guard_record *r = &in->record[node];
+	const char *member = in->member[node];
+	bool same = strcmp(r->field[GUARD_SET], latest->field[GUARD_SET]) == 0;
+	bool own = same && (r->state == GUARD_REMOVED_ || strcmp(r->field[GUARD_NODE], member) == 0);
+	return own || strcmp(latest->field[GUARD_LEAVING], member) == 0 ||
+	       is_member(latest->field[GUARD_PREV_MEMBERS], member) ||
+	       (init_replaces(in) && r->state == GUARD_SILENT_);
+}
+
+static int check_leaver(const struct init *in, const struct guard_record *latest)
+{
+	if (in->leaves < 0 || was_member(in, latest, (unsigned)in->leaves))
+		return EXIT_OK;
+	complain(MSG(INIT_NO_MEMBER), in->member[in->leaves], latest->field[GUARD_MEMBERS],
+	         init_replaces(in) ? ": --replace takes the member first, and then the node that comes" : "");
 	return EXIT_CONFIG;
 }
 
@@ -414,6 +491,11 @@ static int plan_set(struct init *in, unsigned latest)
 	bool is_list = strcmp(now.members, in->list) == 0, is_target = strcmp(now.members, in->target) == 0;
 	if (!is_list && !is_target)
 		return refuse_members(in, latest, &now);
+	code = is_target ? check_leaver(in, &in->record[latest]) : EXIT_OK;
+	if (code == EXIT_OK)
+		code = check_histories(in);
+	if (code != EXIT_OK)
+		return code;
 	if (in->settings->max_ttl_ms > 0 && strcmp(now.ttl, in->ttl) != 0) {
 		complain(MSG(INIT_MAXIMUM), now.ttl);
 		return EXIT_CONFIG;
@@ -451,5 +533,8 @@ int init_plan(struct init *in)
 		code = check_servers(in);
 	if (code != EXIT_OK)
 		return code;
-	return latest < 0 ? plan_without_set(in) : plan_set(in, (unsigned)latest);
+	if (latest >= 0)
+		return plan_set(in, (unsigned)latest);
+	code = check_histories(in);
+	return code == EXIT_OK ? plan_without_set(in) : code;
 }

@@ -105,10 +105,14 @@ static bool is_dead(const struct init *in, unsigned node)
 	return in->settings->dead && (int)node == in->leaves;
 }
 
-/* A node that is said to be dead, and answers, would go on accepting the former list. */
-static int check_dead(const struct init *in)
+/* A node that is said to be dead, and answers, would go on accepting the former list. One that has left
+ * accepts none, and no client admits it. */
+static int check_dead(const struct init *in, const struct init_config *now)
 {
 	if (!in->settings->dead || in->leaves < 0 || in->record[in->leaves].state == GUARD_SILENT_)
+		return EXIT_OK;
+	const struct guard_record *r = &in->record[in->leaves];
+	if (r->state == GUARD_REMOVED_ && strcmp(r->field[GUARD_SET], now->set) == 0)
 		return EXIT_OK;
 	return init_refuse(in, (unsigned)in->leaves, MSG(INIT_ALIVE));
 }
@@ -126,10 +130,11 @@ static int check_rest(const struct init *in, const struct init_config *now)
 	return EXIT_CONFIG;
 }
 
-static int check_begin(const struct init *in, const struct init_config *now)
+/* INIT_MORE: nodes that lack the configuration of now get it first. */
+static int check_begin(struct init *in, const struct init_config *now)
 {
 	unsigned other = (unsigned)in->other;
-	int code = check_dead(in);
+	int code = check_dead(in, now);
 	if (code == EXIT_OK)
 		code = check_rest(in, now);
 	if (code != EXIT_OK)
@@ -146,10 +151,11 @@ static int check_begin(const struct init *in, const struct init_config *now)
 	                             ? ": a change needs all nodes"
 	                             : ": a change needs all nodes; if this one is gone for good: --dead") > 0)
 		return EXIT_NOQUORUM;
-	for (unsigned i = 0; i < in->nodes; i++)
+	code = init_check_later(in, needed, now);
+	for (unsigned i = 0; i < in->nodes && code == EXIT_OK; i++)
 		if (in->listed[i] && needed[i] && !init_has(in, i, now))
-			return init_refuse(in, i, MSG(INIT_LACKS));
-	return EXIT_OK;
+			init_mend(in, i, now);
+	return code == EXIT_OK && init_has_changes(in) ? INIT_MORE : code;
 }
 
 /* The one of which all runs write first, so that of two changes at a time only one begins. */
@@ -260,7 +266,7 @@ static int tell(struct init *in, const struct init_config *now)
 {
 	unsigned other = (unsigned)in->leaves;
 	if (now->leaving[0] == '\0' || in->settings->dead)
-		return check_dead(in);
+		return check_dead(in, now);
 	if (in->leaves < 0 || strcmp(in->member[other], now->leaving) != 0) {
 		complain(MSG(INIT_LEAVES), now->leaving);
 		return EXIT_CONFIG;

@@ -134,10 +134,7 @@ static void tell_nodes(struct follow *follow)
 
 static bool wait_for_round(const struct follow *follow, uint64_t begin_ns)
 {
-	uint64_t due_ns = begin_ns + follow->settings->every_ms * 1000000;
-	for (uint64_t now_ns = clock_ns(); now_ns < due_ns && !signals_caught(); now_ns = clock_ns())
-		clock_sleep_ms(due_ns - now_ns > 50000000 ? 50 : (unsigned)((due_ns - now_ns) / 1000000) + 1);
-	return !signals_caught();
+	return signals_sleep_until(begin_ns + follow->settings->every_ms * 1000000);
 }
 
 /* One round. False: it cannot go on. */

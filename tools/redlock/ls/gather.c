@@ -45,11 +45,20 @@ bool ls_gather(struct ls_nodes *nodes, const struct ls_scope *scope, struct ls_r
 		nodes->error = REDLOCK_E_NOMEM;
 		ok = false;
 	}
-	ok = ok && ls_look_at_names(nodes, &names, strlen(scope->prefix), rows);
+	ok = ok && ls_look_at_names(nodes, &names, strlen(scope->prefix), rows) &&
+	     ls_find_rivals(nodes, strlen(scope->prefix), rows);
 	ls_names_free(&names);
 	ls_sort(rows, 0);
 	drop_beside_slots(rows);
 	return ok;
+}
+
+/* Nobody holds the lock, and yet its key lives longer than before: somebody renews it. */
+static bool is_renewed(const struct ls_row *was, const struct ls_row *is)
+{
+	unsigned below = 1u << LS_BELOW, rival = 1u << LS_RIVAL;
+	bool both = (was->odd & is->odd & below) != 0 && is->known == is->nodes;
+	return both && ((was->odd & rival) != 0 || is->pttl_ms > was->pttl_ms);
 }
 
 void ls_rows_carry(const struct ls_rows *before, struct ls_rows *after)
@@ -62,6 +71,7 @@ void ls_rows_carry(const struct ls_rows *before, struct ls_rows *after)
 		const struct ls_row *was = b < before->count ? &before->list[b] : NULL;
 		bool same = was != NULL && ls_compare_names(was, is) == 0 && was->identity == is->identity;
 		is->seen_ns = same ? was->seen_ns : now_ns;
+		is->odd |= (unsigned)(same && is_renewed(was, is)) << LS_RIVAL;
 		if (!is->held_is_exact && !ls_row_is_remainder(is))
 			is->held_ms = (now_ns - is->seen_ns) / 1000000;
 	}

@@ -40,7 +40,7 @@ static bool write_question(struct question *q, const struct ls_name *name)
 	snprintf(word, sizeof word, "slot:%u", name->slot);
 	side_key(name->text, word, at, room);
 	memcpy(q->argv,
-	       (const char *[]){"EVAL", OPERATOR_LUA_LOOK_TEXT, q->keys, name->slot > 0 ? at : name->text},
+	       (const char *[]){"EVAL", OPERATOR_LUA_READ_LOCK_TEXT, q->keys, name->slot > 0 ? at : name->text},
 	       PLAIN_WORDS * sizeof *q->argv);
 	q->argc = PLAIN_WORDS;
 	for (int side = 0; side < LS_SIDES; side++) {

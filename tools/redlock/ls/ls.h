@@ -9,6 +9,7 @@
  *     gather.c   all of it: a scan, a look, and rows in the order of their names
  *     look.c     asks for the keys of each name, some names at a time
  *     row.c      what these keys mean together: a row of the table
+ *     rivals.c   a second look at locks that another client has a key of, beside the holder
  *     sort.c     the order of rows
  *     text.c     values of a row as text
  *     table.c    rows as text, in the width of the terminal
@@ -89,6 +90,7 @@ void ls_pace_note(struct ls_pace *pace, const struct redlock_question *before,
 uint64_t ls_pace_due_ns(const struct ls_pace *pace);
 
 struct guard_record;
+struct rivals;
 struct ls_nodes;
 
 /* The program that the engine works for. */
@@ -117,7 +119,8 @@ struct ls_nodes {
 	uint64_t forgetful_ms; /* until the last of them votes again */
 	struct ls_pace pace;
 	uint64_t timeout_ms;
-	int error; /* negative: why it cannot go on */
+	uint64_t patience_ms; /* with the next answer */
+	int error;            /* negative: why it cannot go on */
 };
 
 /* Returns 0 or a REDLOCK_E_ code. */
@@ -135,6 +138,8 @@ void ls_nodes_refused(struct ls_nodes *nodes, unsigned node, const struct redloc
 
 /* Sleeps as long as the pace demands. False: the program has stopped. */
 bool ls_nodes_rest(const struct ls_nodes *nodes);
+/* Sleeps until then. False: the program has stopped. */
+bool ls_nodes_rest_until(const struct ls_nodes *nodes, uint64_t until_ns);
 
 /* ---- finding names ---- */
 
@@ -152,17 +157,28 @@ bool ls_is_token(const char *text, size_t length);
 
 /* ---- what they are ---- */
 
-/* X(NAME, word, sentence) */
+/* X(NAME, word, sentence, next step) */
 #define LS_ODD_MAP(X)                                                                                        \
-	X(NO_EXPIRY, "no-expiry", "a key of it has no expiry: it stays until somebody deletes it")               \
-	X(SPLIT, "split", "several holders, none of them on a quorum")                                           \
-	X(BELOW, "below-quorum", "its key is on fewer nodes than a quorum: nobody holds it")                     \
-	X(TYPE, "foreign-type", "its key has a type that no lock has")                                           \
-	X(ORPHAN, "orphan", "side keys of a lock that nobody holds")                                             \
-	X(DOUBT, "in-doubt", "nodes in quarantine may have forgotten its holder")
+	X(NO_EXPIRY, "no-expiry", "a key of it has no expiry: it stays until somebody deletes it",               \
+	  "see whether its holder is gone: then `redlock break NAME`, or delete the side key that `redlock ls "  \
+	  "--json` names")                                                                                       \
+	X(SPLIT, "split", "several holders, none of them on a quorum",                                           \
+	  "wait: clients that try again resolve it, or the TTL; if it stays, some client has another list of "   \
+	  "nodes")                                                                                               \
+	X(BELOW, "below-quorum", "its key is on fewer nodes than a quorum: nobody holds it",                     \
+	  "wait for its TTL, or `redlock break NAME`; if it comes back, see `redlock doctor`: nodes lose keys")  \
+	X(TYPE, "foreign-type", "its key has a type that no lock has",                                           \
+	  "find the program that uses this name for something else, and give locks a prefix of their own")       \
+	X(RIVAL, "rival", "another client keeps its key on some nodes, by another list of nodes maybe",          \
+	  "give all clients the same list of nodes: `redlock config show` prints it on each host")               \
+	X(ORPHAN, "orphan", "side keys of a lock that nobody holds",                                             \
+	  "wait: they end by themselves, unless no-expiry stands there too; `redlock break --waiters NAME` "     \
+	  "clears a queue")                                                                                      \
+	X(DOUBT, "in-doubt", "nodes in quarantine may have forgotten its holder",                                \
+	  "wait for the end of the quarantine, which `redlock status` tells")
 
 enum ls_odd {
-#define LS_ODD_ENUM(name, word, text) LS_##name,
+#define LS_ODD_ENUM(name, word, text, step) LS_##name,
 	LS_ODD_MAP(LS_ODD_ENUM)
 #undef LS_ODD_ENUM
 	    LS_ODDS
@@ -192,7 +208,10 @@ struct ls_row {
 	bool is_any_hash;   /* it looks like a token and like 160 bits of anything else */
 	unsigned odd;       /* bits of enum ls_odd */
 	struct ls_found_side side[LS_SIDES];
-	uint64_t seen_ns; /* when this holder was first seen, if rounds are compared */
+	uint64_t rival_nodes;     /* that another client keeps its key on: a bit for each */
+	struct rivals *rivals;    /* while the round lasts: what may be such keys; NULL: none */
+	struct ls_name *found_as; /* while the round lasts */
+	uint64_t seen_ns;         /* when this holder was first seen, if rounds are compared */
 };
 
 struct ls_rows {
@@ -203,7 +222,7 @@ struct ls_rows {
 
 /* The answers of all nodes about one name. */
 struct ls_look {
-	const struct ls_name *name;
+	struct ls_name *name;
 	struct standing standing;
 	uint64_t time_ms[REDLOCK_MAX_NODES]; /* the node's clock */
 	int64_t pttl_ms[REDLOCK_MAX_NODES][LS_SIDES];
@@ -214,6 +233,10 @@ struct ls_look {
 /* Asks the nodes about all names, and appends a row for each that there is. */
 bool ls_look_at_names(struct ls_nodes *nodes, const struct ls_names *names, size_t prefix_length,
                       struct ls_rows *rows);
+
+/* Looks again, after a pause, at rows in which another client than the holder has a key, and finds those in
+ * which it keeps it. Without such rows nothing is asked. False: it cannot go on. */
+bool ls_find_rivals(struct ls_nodes *nodes, size_t prefix_length, struct ls_rows *rows);
 
 /* Fills in the row. False: out of memory. */
 bool ls_row_make(struct ls_row *row, struct ls_look *look, const struct ls_nodes *nodes,

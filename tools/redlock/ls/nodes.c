@@ -1,68 +1,29 @@
 /* SPDX-License-Identifier: MIT */
 /* Questions to the nodes that answer. A node that leaves one unanswered is asked no more: others that hang
  * cost one timeout together. */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "../answer.h"
 #include "../clock.h"
 #include "../guard_record.h"
-#include "../printable.h"
 #include "ls.h"
 
 /* Not less than this: a node that answers late is not one that hangs, and nobody holds a lock by it. */
 enum { LEAST_TIMEOUT_MS = 500 };
 
-static void note(struct ls_nodes *nodes, unsigned node, enum redlock_vote_code code, const char *why)
-{
-	struct node_report *report = &nodes->report.node[node];
-	char shown[160];
-	if (report->detail[0])
-		return;
-	report->vote.code = code;
-	const char *text = redlock_vote_text(code);
-	bool says_more = *why && strcmp(why, text) != 0;
-	harmless(why, shown, sizeof shown);
-	snprintf(report->detail, sizeof report->detail, "%s%s%.*s", text, says_more ? ": " : "",
-	         says_more ? (int)strcspn(shown, ",") : 0, shown);
-}
-
-/* The vote that a refusal stands for. */
-static enum redlock_vote_code code_of(const char *error)
-{
-	static const struct {
-		const char *begin;
-		enum redlock_vote_code code;
-	} rows[] = {
-	    {"NOPERM", REDLOCK_VOTE_NOPERM},
-	    {"ERR ACL failure in script", REDLOCK_VOTE_NOPERM},
-	    {"ERR unknown command", REDLOCK_VOTE_COMMAND},
-	    {"NOAUTH", REDLOCK_VOTE_AUTH},
-	    {"LOADING", REDLOCK_VOTE_LOADING},
-	    {"BUSY", REDLOCK_VOTE_BLOCKED},
-	    {"OOM", REDLOCK_VOTE_OOM},
-	};
-	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
-		if (strncmp(error, rows[i].begin, strlen(rows[i].begin)) == 0)
-			return rows[i].code;
-	/* Inside of a script it is said in other words. */
-	return strstr(error, "can't run this command") != NULL ? REDLOCK_VOTE_NOPERM : REDLOCK_VOTE_SERVER;
-}
+/* A node that has answered is not given up as soon: a list may take minutes, and a server stands still for a
+ * moment. */
+enum { LATER_TIMEOUT_MS = 5000 };
 
 void ls_nodes_refused(struct ls_nodes *nodes, unsigned node, const struct redlock_question *q)
 {
-	bool is_error = q->reply != NULL && q->reply->kind == REDLOCK_REPLY_ERROR;
-	if (is_error)
-		note(nodes, node, code_of(q->reply->text), q->reply->text);
-	else if (q->reply != NULL)
-		note(nodes, node, REDLOCK_VOTE_GARBAGE, "");
-	else
-		note(nodes, node, q->missing, q->error);
+	answer_refused(&nodes->report.node[node], q);
 }
 
 static bool ask_all(struct ls_nodes *nodes, struct redlock_question *list, size_t count)
 {
-	nodes->error = redlock_ask(nodes->asker, list, count, nodes->timeout_ms);
+	nodes->error = redlock_ask(nodes->asker, list, count, nodes->patience_ms);
 	for (size_t i = 0; i < count && nodes->error > 0; i++) {
 		if (list[i].reply != NULL)
 			continue;
@@ -98,14 +59,18 @@ bool ls_nodes_ask(struct ls_nodes *nodes, struct redlock_question *list, size_t 
 	return ok;
 }
 
-bool ls_nodes_rest(const struct ls_nodes *nodes)
+bool ls_nodes_rest_until(const struct ls_nodes *nodes, uint64_t until_ns)
 {
-	uint64_t due_ns = ls_pace_due_ns(&nodes->pace);
-	for (uint64_t now_ns = clock_ns(); now_ns < due_ns && !nodes->program->stopped(); now_ns = clock_ns()) {
-		uint64_t left_ms = (due_ns - now_ns) / 1000000 + 1;
+	for (uint64_t now_ns = clock_ns(); now_ns < until_ns && !nodes->program->stopped(); now_ns = clock_ns()) {
+		uint64_t left_ms = (until_ns - now_ns) / 1000000 + 1;
 		clock_sleep_ms(left_ms < 50 ? (unsigned)left_ms : 50);
 	}
 	return !nodes->program->stopped();
+}
+
+bool ls_nodes_rest(const struct ls_nodes *nodes)
+{
+	return ls_nodes_rest_until(nodes, ls_pace_due_ns(&nodes->pace));
 }
 
 /* Connects, and asks how many keys there are. */
@@ -117,7 +82,10 @@ static bool say_hello(struct ls_nodes *nodes)
 	for (unsigned i = 0; i < count; i++)
 		list[i] = (struct redlock_question){
 		    .size = sizeof(struct redlock_question), .node = i, .argc = 1, .argv = size};
+	nodes->patience_ms = nodes->timeout_ms;
 	bool ok = ls_nodes_ask(nodes, list, count);
+	if (nodes->patience_ms < LATER_TIMEOUT_MS)
+		nodes->patience_ms = LATER_TIMEOUT_MS;
 	for (unsigned i = 0; i < count; i++) {
 		const struct redlock_reply *r = list[i].reply;
 		if (r != NULL && r->kind == REDLOCK_REPLY_INTEGER && (uint64_t)r->integer > nodes->keys)
@@ -147,15 +115,10 @@ int ls_nodes_open(struct ls_nodes *nodes, redlock_client *client, const struct l
 bool ls_nodes_begin(struct ls_nodes *nodes)
 {
 	struct report *report = &nodes->report;
-	*report = (struct report){
-	    .verb = "ls", .nodes = redlock_node_count(nodes->client), .quorum = redlock_quorum(nodes->client)};
+	answer_begin(report, "ls", nodes->client);
 	nodes->asked = nodes->scanned = nodes->keys = nodes->forgetful = 0;
-	for (unsigned i = 0; i < report->nodes; i++) {
-		report->node[i].status.size = sizeof report->node[i].status;
-		if (redlock_node_status(nodes->client, i, &report->node[i].status) < 0)
-			report->node[i].status.address[0] = '?';
+	for (unsigned i = 0; i < report->nodes; i++)
 		nodes->asked |= UINT64_C(1) << i;
-	}
 	ls_pace_begin(&nodes->pace, (double)nodes->program->share / 100);
 	if (!say_hello(nodes))
 		return false;

@@ -15,6 +15,10 @@
 /* The server's clock does not show that it reads requests and writes answers: a factor for that. */
 #define REST 1.1
 
+/* A step never counts for more: a server that takes longer was stopped, or was busy with others. Counted
+ * whole, a second in which it stood still would be followed by a pause of most of a minute. */
+#define STEP_NS 50e6
+
 void ls_pace_begin(struct ls_pace *pace, double share)
 {
 	*pace = (struct ls_pace){.begin_ns = clock_ns(), .share = share};
@@ -39,7 +43,8 @@ void ls_pace_note(struct ls_pace *pace, const struct redlock_question *before,
 		return;
 	/* A server that does not tell its time, or whose clock was set: the way to it counts too. */
 	bool tells = first > 0 && last >= first && last - first <= took_ns;
-	pace->used_ns[before->node] += tells ? REST * (last - first) : took_ns;
+	double used_ns = tells ? REST * (last - first) : took_ns;
+	pace->used_ns[before->node] += used_ns < STEP_NS ? used_ns : STEP_NS;
 }
 
 uint64_t ls_pace_due_ns(const struct ls_pace *pace)

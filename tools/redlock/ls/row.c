@@ -4,17 +4,20 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../clock.h"
 #include "../fence_number.h"
 #include "../printable.h"
+#include "../rival.h"
+#include "../side_key.h"
 #include "ls.h"
 
 const char *const ls_odd_words[LS_ODDS] = {
-#define LS_ODD_WORD(name, word, text) [LS_##name] = word,
+#define LS_ODD_WORD(name, word, text, step) [LS_##name] = word,
     LS_ODD_MAP(LS_ODD_WORD)
 #undef LS_ODD_WORD
 };
 
-enum { ENTRY = 31 }; /* bytes of a waiter in the queue, at least: scripts count them so */
+enum { OFFERS_MS = 60000 }; /* the life that a script gives to offers */
 
 /* ---- side keys ---- */
 
@@ -46,7 +49,8 @@ static uint64_t largest(const struct ls_look *look, enum ls_side side, bool by_s
 	for (unsigned i = 0; i < look->standing.nodes; i++) {
 		if (!has_side(look, i, side))
 			continue;
-		uint64_t number = by_size ? look->size[i][side] / ENTRY : strtoull(look->text[i][side], NULL, 10);
+		uint64_t number =
+		    by_size ? side_key_waiters(look->size[i][side]) : strtoull(look->text[i][side], NULL, 10);
 		most = number > most ? number : most;
 	}
 	return most;
@@ -89,15 +93,6 @@ static const char *kind_of(const struct ls_row *row, const struct redlock_findin
 	return row->slots > 0 && kind == HOLDER_TOKEN ? "slot" : words[kind];
 }
 
-/* A hash of what the holder is, so that another one is noticed. */
-static uint64_t identity_of(const struct redlock_finding *finding)
-{
-	uint64_t hash = UINT64_C(14695981039346656037); /* FNV-1a */
-	for (size_t i = 0; i < finding->value_kept; i++)
-		hash = (hash ^ (unsigned char)finding->value[i]) * UINT64_C(1099511628211);
-	return hash + finding->value_len;
-}
-
 /* The time that is left for the holder: nodes with another key do not count. */
 static int64_t least_life(const struct standing *standing)
 {
@@ -121,7 +116,7 @@ static bool tell_holder(struct ls_row *row, const struct ls_look *look)
 	bool is_split = standing->state == STANDING_SPLIT, is_time = holder_kind_of(best) == HOLDER_TIME;
 	const char *owner = is_split ? NULL : is_time ? read_setnx(row, look) : holder_owner(best, &length);
 	length = is_time && owner != NULL ? strlen(owner) : length;
-	row->identity = is_split ? 1 : identity_of(best);
+	row->identity = is_split ? 1 : holder_identity(best);
 	row->pttl_ms = least_life(standing);
 	if (is_split)
 		snprintf(text, sizeof text, "%u holders", standing->holders);
@@ -154,11 +149,13 @@ static bool has_type(const struct standing *standing, enum holder_kind kind)
 	return false;
 }
 
-/* The number of slots, the fencing number and the marker of the last run are kept on purpose. */
+/* The number of slots, the fencing number and the marker of the last run are kept on purpose. Each wait in a
+ * queue may leave offers, which end after a minute. */
 static bool is_orphan(const struct ls_row *row)
 {
-	return ls_row_is_remainder(row) &&
-	       row->side[LS_QUEUE].nodes + row->side[LS_OFFERS].nodes + row->side[LS_SETNX].nodes > 0;
+	const struct ls_found_side *offers = &row->side[LS_OFFERS];
+	bool stay = offers->nodes > 0 && (offers->pttl_ms < 0 || offers->pttl_ms > OFFERS_MS);
+	return ls_row_is_remainder(row) && (row->side[LS_QUEUE].nodes + row->side[LS_SETNX].nodes > 0 || stay);
 }
 
 static unsigned find_odd(const struct ls_row *row, const struct standing *standing)
@@ -175,6 +172,18 @@ static unsigned find_odd(const struct ls_row *row, const struct standing *standi
 	for (unsigned i = 0; i < LS_ODDS; i++)
 		odd |= (unsigned)is[i] << i;
 	return odd;
+}
+
+/* Only where there are any, as these are large. False: out of memory. */
+static bool note_rivals(struct ls_row *row, const struct standing *standing)
+{
+	struct rivals rivals;
+	if (!rivals_note(&rivals, standing, clock_ns()))
+		return true;
+	row->rivals = malloc(sizeof rivals);
+	if (row->rivals != NULL)
+		*row->rivals = rivals;
+	return row->rivals != NULL;
 }
 
 /* A token without a label is 40 hex digits, as many other values are: a lock has an expiry or side keys. */
@@ -195,6 +204,7 @@ bool ls_row_make(struct ls_row *row, struct ls_look *look, const struct ls_nodes
 	standing_conclude(standing);
 	standing_doubt(standing, nodes->forgetful, nodes->forgetful_ms);
 	*row = (struct ls_row){.name = strdup(look->name->text + prefix_length),
+	                       .found_as = look->name,
 	                       .slot = look->name->slot,
 	                       .state = standing->state,
 	                       .votes = standing->most,
@@ -208,7 +218,7 @@ bool ls_row_make(struct ls_row *row, struct ls_look *look, const struct ls_nodes
 	row->kind = kind_of(row, &standing->finding[standing->best]);
 	row->waiting = largest(look, LS_QUEUE, true);
 	row->fence = last_fence(look);
-	bool ok = row->name != NULL;
+	bool ok = row->name != NULL && note_rivals(row, standing);
 	if (standing->most > 0)
 		ok = tell_holder(row, look) && ok;
 	row->is_any_hash = is_any_hash(row, &standing->finding[standing->best]);
@@ -240,6 +250,7 @@ void ls_row_clear(struct ls_row *row)
 	free(row->name);
 	free(row->holder);
 	free(row->owner);
+	free(row->rivals);
 	*row = (struct ls_row){0};
 }
 

@@ -63,6 +63,12 @@ static int refusal_code(struct run *run)
 	                                                  : run->report->outcome.code;
 }
 
+static int mark_code(const struct run *run)
+{
+	int code = mark_trouble(run).code;
+	return code == EXIT_NOQUORUM ? run->order->no_quorum_code : code;
+}
+
 static int code_of(struct run *run, enum run_code code)
 {
 	switch (code) {
@@ -70,8 +76,8 @@ static int code_of(struct run *run, enum run_code code)
 		break;
 	case RUN_CODE_SKIPPED:
 		return EXIT_OK;
-	case RUN_CODE_NO_QUORUM:
-		return run->order->no_quorum_code;
+	case RUN_CODE_OF_MARK:
+		return mark_code(run);
 	case RUN_CODE_OF_REFUSAL:
 		return refusal_code(run);
 	case RUN_CODE_OF_SIGNAL:

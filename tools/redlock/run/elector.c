@@ -181,7 +181,7 @@ static void term_over(struct elector *e)
 	close(e->news);
 	e->news = -1;
 	make_up_for_loss(e);
-	if (e->status.state != NEWS_FOLLOWER)
+	if (e->status.state != NEWS_FOLLOWER || (e->ended_by == 0 && *e->status.leader))
 		set_status(e, &nobody);
 	e->pause_ms = steady || e->pause_ms == 0 ? FIRST_PAUSE_MS : 2 * e->pause_ms;
 	if (e->pause_ms > LONGEST_PAUSE_MS)

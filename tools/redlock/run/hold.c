@@ -124,7 +124,8 @@ static void watch_parents(int proc, pid_t keeper)
 	(void)prctl(PR_SET_PDEATHSIG, SIGUSR1);
 }
 
-/* Until the file can be locked anew: a shared lock keeps an exclusive one out, and an exclusive lock any. */
+/* Waits until the file can be locked anew: exclusively after a shared lock, and in any way after an exclusive
+ * one. */
 static void await_last_close(const struct hold *hold)
 {
 	sigset_t only;

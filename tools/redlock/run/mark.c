@@ -119,6 +119,11 @@ enum mark_verdict mark_begin(struct run *run)
 	return MARK_GO;
 }
 
+struct outcome mark_trouble(const struct run *run)
+{
+	return outcome_of(REDLOCK_E_NOQUORUM, run->mark.nodes.votes, redlock_node_count(run->session.client));
+}
+
 /* Another run may have begun since the lock ended, and its marker stays. */
 static bool may_write(const struct run *run)
 {

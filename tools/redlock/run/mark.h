@@ -8,6 +8,7 @@
 #define REDLOCK_TOOL_RUN_MARK_H
 
 #include "../marker.h"
+#include "../outcome.h"
 
 struct run;
 
@@ -30,6 +31,9 @@ bool mark_look(struct run *run);
 
 /* The lock is granted, the command has not started. */
 enum mark_verdict mark_begin(struct run *run);
+
+/* After MARK_FAIL: what follows from the nodes' answers, as without a quorum for the lock. */
+struct outcome mark_trouble(const struct run *run);
 
 /* All processes of the command have ended, or it was never started. */
 void mark_end(struct run *run);

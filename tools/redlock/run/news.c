@@ -15,16 +15,13 @@ static enum news_state state_of(const struct run *run)
 	                                                                               : NEWS_STEPPING_DOWN;
 }
 
+/* "": a lock that has ended says nothing of the next leader. */
 static void find_leader(const struct run *run, char *buffer, size_t size)
 {
-	struct redlock_finding holder;
-	char who[HOLDER_TEXT_MAX];
-	const char *text = run->waiting.view.found;
+	const char *text = run->state == RUN_WAITING ? run->leader.label : "";
 	if (run_has_processes(run)) {
 		const char *label = strchr(share_token(run->guard.share), '|');
 		text = label != NULL ? label + 1 : share_token(run->guard.share);
-	} else if (wait_view_holder(&run->waiting.view, &holder)) {
-		text = holder_who(&holder, who, sizeof who);
 	}
 	snprintf(buffer, size, "%.*s", (int)size - 1, text);
 }
@@ -35,11 +32,13 @@ static bool is_same(const struct news *a, const struct news *b)
 	       strcmp(a->leader, b->leader) == 0;
 }
 
-/* While nobody is known to lead, the elector keeps what it knew last. */
+/* A follower that ends has no news. */
 void news_observe(const struct run *run)
 {
 	static struct news last;
 	struct news news;
+	if (run->state != RUN_WAITING && run->acquired_ns == 0)
+		return;
 	memset(&news, 0, sizeof news); /* all of its bytes are written */
 	news.state = state_of(run);
 	find_leader(run, news.leader, sizeof news.leader);
@@ -47,7 +46,6 @@ void news_observe(const struct run *run)
 		news.deadline_ns = run->deadline_ns;
 		news.fence = redlock_lock_fence(run->lock);
 	}
-	if (news.leader[0] != '\0' && !is_same(&news, &last) &&
-	    write(run->order->term->news, &news, sizeof news) == (ssize_t)sizeof news)
+	if (!is_same(&news, &last) && write(run->order->term->news, &news, sizeof news) == (ssize_t)sizeof news)
 		last = news;
 }

@@ -7,14 +7,16 @@
 #include "../clock.h"
 #include "../report.h"
 #include "../session.h"
+#include "find_holder.h"
 #include "guard.h"
-#include "inbox.h"
+#include "leader.h"
 #include "mark.h"
-#include "password.h"
+#include "password_watch.h"
 #include "rights.h"
+#include "rivals.h"
 #include "rules.h"
+#include "signal_inbox.h"
 #include "times.h"
-#include "waiting.h"
 
 /* The job: what is to be run, and how. */
 struct run_order {
@@ -40,7 +42,9 @@ struct run {
 	struct password_watch password;
 	redlock_lock *lock;
 	struct waiting waiting;
+	struct leader leader; /* of a term: while it follows */
 	struct rights rights;
+	struct run_rivals rivals;
 	struct mark mark; /* of --once-per and --remember */
 	struct inbox inbox;
 	struct guard guard;
@@ -108,7 +112,7 @@ void run_apply(struct run *run, enum run_event event);
 void run_publish(struct run *run, uint64_t deadline_ns, int64_t ahead_ns);
 void run_kill_by(struct run *run, uint64_t when_ns);
 
-/* events.c: each takes what has come from one side. */
+/* inputs.c: each takes what has come from one side. */
 void run_take_signals(struct run *run);
 void run_look_at_guard(struct run *run);
 void run_drive_client(struct run *run);

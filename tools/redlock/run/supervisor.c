@@ -43,7 +43,11 @@ static uint64_t find_ns(const struct run *run)
 {
 	uint64_t begin_ns = run->waiting.view.begin_ns;
 	uint64_t first_ns = begin_ns + WAIT_VIEW_AFTER_NS, due_ns = run->waiting.due_ns;
-	return run->state != RUN_WAITING ? UINT64_MAX : due_ns > 0 ? due_ns : first_ns;
+	if (run->state != RUN_WAITING)
+		return UINT64_MAX;
+	if (run->order->term != NULL)
+		return leader_due_ns(&run->leader, &run->waiting.view);
+	return due_ns > 0 ? due_ns : first_ns;
 }
 
 static uint64_t show_ns(const struct run *run)
@@ -94,6 +98,14 @@ static void arm(struct run *run)
 	clock_alarm_set(&run->alarm, first);
 }
 
+static void find_holder(struct run *run)
+{
+	if (run->order->term != NULL)
+		leader_ask(&run->leader, &run->session, run->order->name, &run->waiting.view);
+	else
+		waiting_find(&run->waiting, &run->session, run->order->name, run_busy_name(run));
+}
+
 static void keep_time(struct run *run)
 {
 	uint64_t now_ns = clock_ns();
@@ -119,7 +131,7 @@ static void keep_time(struct run *run)
 	if (run->state == RUN_WAITING)
 		wait_view_look(&run->waiting.view, run->lock);
 	if (now_ns >= find_ns(run))
-		waiting_find(&run->waiting, &run->session, run->order->name, run_busy_name(run));
+		find_holder(run);
 	if (now_ns >= show_ns(run))
 		wait_view_show(&run->waiting.view);
 }
@@ -344,7 +356,9 @@ static int begin(struct run *run)
 static void close_all(struct run *run)
 {
 	waiting_end(&run->waiting);
+	redlock_lock_free(run->leader.question);
 	rights_end(&run->rights);
+	run_rivals_end(&run->rivals);
 	mark_close(run);
 	redlock_lock_free(run->lock);
 	session_close(&run->session);

@@ -205,6 +205,14 @@ static void tell_loss(const struct run *run, const char *name)
 	tell_votes(run);
 }
 
+static void tell_unmarked(const struct run *run)
+{
+	const char *hint = mark_trouble(run).hint;
+	say_now(run->settings, MSG(MARK_REFUSED), run->mark.nodes.key, run->mark.nodes.why);
+	if (hint != NULL)
+		say_now(run->settings, MSG(HINT), hint);
+}
+
 void tell_event(const struct run *run, enum run_event event)
 {
 	char name[PRINTABLE_MAX];
@@ -214,7 +222,7 @@ void tell_event(const struct run *run, enum run_event event)
 		tell_late(run, name);
 		break;
 	case RUN_ON_UNMARKED:
-		say_now(run->settings, MSG(MARK_REFUSED), run->mark.nodes.key, run->mark.nodes.why);
+		tell_unmarked(run);
 		break;
 	case RUN_ON_TOO_LATE:
 		notify_status("STOPPING=1", "'%s' ended before the command was started", name);

@@ -65,7 +65,7 @@
 #define RUN_CODE_MAP(X)                                                                                      \
 	X(KEEP, "")                                                                                              \
 	X(SKIPPED, "0")                                                                                          \
-	X(NO_QUORUM, "69")                                                                                       \
+	X(OF_MARK, "69 76 77 78")                                                                                \
 	X(OF_REFUSAL, "69 75 76 77 78")                                                                          \
 	X(OF_SIGNAL, "128+n")                                                                                    \
 	X(OF_COMMAND, "the command's")                                                                           \

@@ -1,0 +1,133 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# Upkeep: after commands of all kinds, ended or killed, every key on the nodes ends by itself.
+load helper
+
+all='1 2 3'
+
+setup_file() { start_cluster 3; }
+
+setup() {
+	on_nodes "$all" flushall
+	jobs=()
+	cd "$sandbox" || return
+}
+
+teardown() {
+	kill -s KILL "${jobs[@]}" 2>/dev/null || true
+	unset REDLOCK_USER REDLOCK_AUTH
+	on_nodes "$all" flushall
+}
+
+begin() { # VERB OPTION...: in the background
+	"$REDLOCK_BIN" "$1" --node-timeout 2s "${@:2}" >/dev/null 2>&1 3>&- &
+	jobs+=($!)
+}
+
+has_key_like() { # PATTERN: some node has such a key
+	local node
+	for node in $all; do
+		[ -z "$(on_node "$node" --scan --pattern "$1")" ] || return 0
+	done
+	return 1
+}
+
+# The guard's record alone may stay for ever. At least so many keys are there, or the test looks at nothing.
+all_end() { # LEAST
+	local node
+	for node in $all; do
+		on_node "$node" eval "local all, endless = redis.call('keys', '*'), {}
+			for _, key in ipairs(all) do
+				if key ~= 'redlock:set' and redis.call('pttl', key) == -1 then table.insert(endless, key) end
+			end
+			return {#all, table.concat(endless, ' ')}" 0 >keys
+		[ "$(head -n 1 keys)" -ge "$1" ] || { echo "node $node has too few keys: $(on_node "$node" keys '*')" && return 1; }
+		[ -z "$(tail -n +2 keys)" ] || { echo "node $node, without expiry: $(<keys)" && return 1; }
+	done
+}
+
+kill_jobs() {
+	kill -s KILL "${jobs[@]}"
+	wait "${jobs[@]}" 2>/dev/null || true
+	jobs=()
+}
+
+# The kinds that need no scripts: locks that are held and waited for, by commands that then die.
+hold_and_wait() {
+	rl acquire -w 60s -t 5m two
+	rl acquire -w 60s -t 5m one
+	begin acquire -w 60s one
+	begin run -t 5s --once-per 1h --metrics-textfile once.prom once -- sleep 60
+	begin elect -t 5s --status-file leader.status --on-gain true leader
+	begin elect -t 5s --status-file follower.status --on-gain true leader
+	"$(dirname "$REDLOCK_BIN")/rflock" "$sandbox/file" -c 'sleep 60' >/dev/null 2>&1 3>&- &
+	jobs+=($!)
+	for name in '{once}:redlock:last' once leader; do
+		until_true has_keys 3 "$all" "$name"
+	done
+	until_true has_key_like '*/file'
+}
+
+# The other kinds.
+hold_and_wait_by_scripts() {
+	rl acquire -w 60s -t 5m --shared shared
+	rl acquire -w 60s -t 5m --also second first
+	rl acquire -w 60s -t 5m --slots 2 pool
+	rl acquire -w 60s -t 5m --slots 2 pool
+	rl acquire -w 60s -t 5m --fence fenced
+	begin acquire -w 60s --shared one
+	begin acquire -w 60s --slots 2 pool
+	begin acquire -w 60s --also third first
+	begin acquire -w 60s --fence fenced
+	begin run -t 5s --shared readers -- sleep 60
+	begin run -t 5s --slots 2 workers -- sleep 60
+	begin run -t 5s --also right left -- sleep 60
+	for name in readers workers left right; do
+		until_true has_keys 3 "$all" "$name"
+	done
+	for name in one pool leader fenced; do
+		until_true has_key_like "{$name}:redlock:queue"
+	done
+}
+
+end_some() {
+	token=$(rl acquire -w 60s -t 5m short)
+	rl extend -t 5m short "$token"
+	rl release short "$token"
+	rl run --remember 1h remembered true
+	rl run --once-per 1h skipped true
+	rl run --once-per 1h skipped true
+	rl run --once-per 1h never none-such-command || [ $? = 127 ]
+	want 0 rl break --yes two
+}
+
+# First: clients remember the guarded set of the other test.
+@test "a plain set whose user may not run scripts: no key without an expiry" {
+	on_nodes "$all" acl setuser few reset on nopass '~*' '&*' +@all -eval -evalsha
+	export REDLOCK_USER=few REDLOCK_AUTH=any
+	hold_and_wait
+	all_end 6
+	end_some
+	all_end 6
+	kill_jobs
+	all_end 4
+}
+
+@test "a guarded set: no key without an expiry but the record, while commands work and after they were killed" {
+	want 0 rl init --max-ttl 5m --fresh
+	hold_and_wait
+	hold_and_wait_by_scripts
+	all_end 15
+	end_some
+	until_true rl break --yes --waiters pool
+	want 0 rl break --yes fenced # a client takes it over
+	all_end 15
+	kill_jobs
+	all_end 8
+	on_nodes "$all" del redlock:set # SETNX is refused on a guarded set
+	for options in "--compat setnx old" "--compat setnx-safe safe" "--token own own"; do
+		# shellcheck disable=SC2086 # words
+		rl acquire -w 60s -t 5m --guard=off $options
+	done
+	all_end 8
+}
