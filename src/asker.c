@@ -515,20 +515,28 @@ static int wait_for_all(redlock_asker *a, uint64_t until_ns, const sigset_t *sig
 	return 0;
 }
 
-int redlock_ask(redlock_asker *a, struct redlock_question *questions, size_t count, uint64_t timeout_ms)
+/* `signals`: as for await(). */
+static int ask(redlock_asker *a, size_t count, uint64_t timeout_ms, const sigset_t *signals)
 {
-	RL_NO_CANCEL;
-	int error = take_questions(a, questions, count), missing = 0;
-	if (error < 0)
-		return error;
-	RL_HOLD_SIGNALS(a->client->loop.interruptible);
 	look(a); /* a connection may have ended meanwhile */
 	forget_results(a);
-	error = prepare(a, count);
+	int error = prepare(a, count), missing = 0;
 	if (error == 0)
-		error = wait_for_all(a, rl_time_add(a->now_ns, rl_time_ms(timeout_ms)), RL_SIGNALS_WAIT);
+		error = wait_for_all(a, rl_time_add(a->now_ns, rl_time_ms(timeout_ms)), signals);
 	give_up(a);
 	for (size_t i = 0; i < count && error == 0; i++)
 		missing += question(a, i)->reply == NULL;
 	return error < 0 ? error : missing;
+}
+
+int redlock_ask(redlock_asker *a, struct redlock_question *questions, size_t count, uint64_t timeout_ms)
+{
+	RL_NO_CANCEL;
+	int error = take_questions(a, questions, count);
+	if (error < 0)
+		return error;
+	if (!a->client->loop.interruptible)
+		return ask(a, count, timeout_ms, NULL);
+	RL_HOLD_SIGNALS(before);
+	return ask(a, count, timeout_ms, &before);
 }

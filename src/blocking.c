@@ -49,24 +49,32 @@ static void lead(redlock_client *c, redlock_lock *lock, struct rl_waiter *waiter
 		interrupt(c, lock, waiter);
 }
 
-/* Returns without the mutex. 1: a signal came; negative: the thread cannot sleep. After a signal the waiter
- * is no longer asleep either: the thread that has taken that word back before has posted, or is about to, and
- * the post must not meet the next sleep. */
-static int sleep_until_woken(struct rl_loop *l, struct rl_waiter *waiter)
+/* After a signal the waiter is no longer asleep either: the thread that has taken that word back before has
+ * posted, or is about to, and the post must not come after the end of this sleep. */
+static void get_up(struct rl_loop *l, struct rl_waiter *waiter)
 {
-	waiter->served = false;
-	int error = rl_wake_prepare(&waiter->wake, waiter->signals);
-	waiter->asleep = error == 0;
-	rl_loop_leave(l);
-	if (error < 0 || rl_wake_await(&waiter->wake, waiter->signals))
-		return error;
 	rl_loop_enter(l);
 	bool posted = !waiter->asleep;
 	waiter->asleep = false;
 	rl_loop_leave(l);
 	if (posted)
 		rl_wake_await(&waiter->wake, NULL);
-	return 1;
+}
+
+/* Returns without the mutex. 1: a signal came; negative: the thread cannot sleep. */
+static int sleep_until_woken(struct rl_loop *l, struct rl_waiter *waiter)
+{
+	waiter->served = false;
+	int error = rl_wake_open(&waiter->wake, waiter->signals);
+	waiter->asleep = error == 0;
+	rl_loop_leave(l);
+	if (error < 0)
+		return error;
+	bool woken = rl_wake_await(&waiter->wake, waiter->signals);
+	if (!woken)
+		get_up(l, waiter);
+	rl_wake_close(&waiter->wake);
+	return woken ? 0 : 1;
 }
 
 /* A thread that was woken with its result may be the one that the others have left their bytes to. */
@@ -112,12 +120,9 @@ static int wait_for_turn(redlock_client *c, const sigset_t *signals)
 {
 	struct rl_loop *l = &c->loop;
 	struct rl_drainer drainer = {.next = l->asleep_drainers};
-	rl_wake_init(&drainer.wake);
-	int error = rl_wake_prepare(&drainer.wake, signals);
-	if (error < 0) {
-		rl_wake_close(&drainer.wake);
+	int error = rl_wake_open(&drainer.wake, signals);
+	if (error < 0)
 		return error;
-	}
 	// cppcheck-suppress autoVariables ; it leaves the list below, before it ends
 	l->asleep_drainers = &drainer;
 	rl_loop_leave(l);
@@ -178,18 +183,12 @@ static bool was_local(redlock_client *c)
 	return !atomic_load(&c->loop.deferred);
 }
 
-static int run(redlock_lock *lock, struct rl_event *event)
+/* `signals`: those that are blocked while the call waits; NULL: no signal ends it. */
+static int operate(redlock_client *c, redlock_lock *lock, struct rl_event *event, const sigset_t *signals)
 {
-	RL_NO_CANCEL;
-	int error = rl_client_check_lock(lock);
-	if (error < 0)
-		return error;
-	redlock_client *c = lock->client;
-	RL_HOLD_SIGNALS(c->loop.interruptible);
+	struct rl_waiter waiter = {.signals = signals};
 	rl_loop_enter_expected(&c->loop);
-	struct rl_waiter waiter = {.signals = RL_SIGNALS_WAIT};
-	rl_wake_init(&waiter.wake);
-	error = begin(c, lock, event, &waiter);
+	int error = begin(c, lock, event, &waiter);
 	if (c->kept.asks_nobody && was_local(c) && error == 0) {
 		rl_turn_arm(c);
 		lock->waiter = NULL;
@@ -203,9 +202,21 @@ static int run(redlock_lock *lock, struct rl_event *event)
 		return error;
 	}
 	wait_for_result(c, lock, &waiter);
-	rl_wake_close(&waiter.wake);
 	lock->waiter = NULL;
 	return waiter.result;
+}
+
+static int run(redlock_lock *lock, struct rl_event *event)
+{
+	RL_NO_CANCEL;
+	int error = rl_client_check_lock(lock);
+	if (error < 0)
+		return error;
+	redlock_client *c = lock->client;
+	if (!c->loop.interruptible)
+		return operate(c, lock, event, NULL);
+	RL_HOLD_SIGNALS(before);
+	return operate(c, lock, event, &before);
 }
 
 /* ---- calls ---- */
@@ -312,6 +323,9 @@ int redlock_drain(redlock_client *c, uint64_t timeout_ms)
 	int error = rl_client_check(c);
 	if (error < 0)
 		return error;
-	RL_HOLD_SIGNALS(c->loop.interruptible);
-	return (c->parts != NULL ? drain_parts : drain)(c, timeout_ms, RL_SIGNALS_WAIT);
+	int (*all)(redlock_client *, uint64_t, const sigset_t *) = c->parts != NULL ? drain_parts : drain;
+	if (!c->loop.interruptible)
+		return all(c, timeout_ms, NULL);
+	RL_HOLD_SIGNALS(before);
+	return all(c, timeout_ms, &before);
 }

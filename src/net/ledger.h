@@ -74,7 +74,7 @@ static inline bool rl_ledger_has_ghost(const struct rl_ledger *ledger, uint64_t 
 bool rl_ledger_has_ghost_of(const struct rl_ledger *ledger, uint32_t token_hash, uint64_t now_ns);
 
 /* Whether an older release may still come, and delete the key that a yes to this request relies on. `bytes`:
- * the request, NULL if it was parked. */
+ * the request, NULL if it was parked. Without `ghost_stays` nothing is in doubt. */
 bool rl_ledger_doubts_yes(const struct rl_ledger *ledger, const struct rl_entry *entry,
                           const struct rl_slice *bytes, uint64_t now_ns);
 

@@ -134,7 +134,8 @@ static bool next_of_talk(struct rl_node *n, struct rl_answer *ret, uint64_t now_
 		if (r.vote.code == REDLOCK_VOTE_YES && n->link.endpoint.replicas > 0 &&
 		    rl_ops[r.entry.operation].relies)
 			ret->vote.code = REDLOCK_VOTE_UNREPLICATED; /* a transaction has no WAIT after it */
-		if (r.vote.code == REDLOCK_VOTE_YES && rl_ledger_doubts_yes(&n->ledger, &r.entry, NULL, now_ns))
+		if (r.vote.code == REDLOCK_VOTE_YES && n->ledger.ghost_stays &&
+		    rl_ledger_doubts_yes(&n->ledger, &r.entry, NULL, now_ns))
 			ret->vote.code = REDLOCK_VOTE_STALE;
 		if (r.entry.tag.seq != 0)
 			return true;
@@ -266,6 +267,13 @@ static __attribute__((noinline)) void read_guarded(struct rl_node *n, const stru
 		vote->code = REDLOCK_VOTE_TIMEOUT; /* the key is there */
 }
 
+/* As rl_ledger_doubts_yes(). */
+static bool is_stale(const struct rl_node *n, const struct rl_entry *entry, uint64_t now_ns)
+{
+	struct rl_slice bytes = rl_outbox_front_bytes(&n->link.outbox);
+	return rl_ledger_doubts_yes(&n->ledger, entry, &bytes, now_ns);
+}
+
 static void take_answer(struct rl_node *n, const struct rl_entry *entry, const struct rl_reply *reply,
                         struct rl_answer *ret, uint64_t now_ns)
 {
@@ -285,8 +293,7 @@ static void take_answer(struct rl_node *n, const struct rl_entry *entry, const s
 		rl_submit_wake(n, entry);
 	if (error || entry->owed)
 		settle(n, entry, vote, error ? reply->value.text : NULL, now_ns);
-	struct rl_slice bytes = rl_outbox_front_bytes(&n->link.outbox);
-	bool stale = vote == REDLOCK_VOTE_YES && rl_ledger_doubts_yes(&n->ledger, entry, &bytes, now_ns);
+	bool stale = vote == REDLOCK_VOTE_YES && n->ledger.ghost_stays && is_stale(n, entry, now_ns);
 	bool made = op->claims && (entry->own_value || (stale && !op->doubts)) && vote == REDLOCK_VOTE_YES;
 	bool off = vote == REDLOCK_VOTE_YES && op->relies && n->guards && rl_server_clock_is_off(n);
 	if (made && (stale || off || entry->given_up) && !rl_submit_give_back(n, entry))

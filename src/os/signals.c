@@ -3,22 +3,18 @@
 
 #include <stddef.h>
 
-struct rl_signals rl_signals_hold(bool wanted)
+sigset_t rl_signals_hold(void)
 {
 	static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT};
-	struct rl_signals signals = {.held = wanted};
-	sigset_t all;
-	if (!wanted)
-		return signals;
+	sigset_t all, before;
 	sigfillset(&all);
 	for (size_t i = 0; i < sizeof faults / sizeof faults[0]; i++)
 		sigdelset(&all, faults[i]);
-	pthread_sigmask(SIG_BLOCK, &all, &signals.before);
-	return signals;
+	pthread_sigmask(SIG_BLOCK, &all, &before);
+	return before;
 }
 
-void rl_signals_let_go(const struct rl_signals *signals)
+void rl_signals_let_go(const sigset_t *before)
 {
-	if (signals->held)
-		pthread_sigmask(SIG_SETMASK, &signals->before, NULL);
+	pthread_sigmask(SIG_SETMASK, before, NULL);
 }

@@ -8,21 +8,13 @@
 #define RL_OS_SIGNALS_H
 
 #include <signal.h>
-#include <stdbool.h>
 
-struct rl_signals {
-	sigset_t before; /* what the thread blocked before the call */
-	bool held;
-};
+/* Returns what the thread blocked before: the signals that are to be blocked during a wait. */
+sigset_t rl_signals_hold(void);
+void rl_signals_let_go(const sigset_t *before);
 
-struct rl_signals rl_signals_hold(bool wanted);
-void rl_signals_let_go(const struct rl_signals *signals);
-
-/* Holds signals until the function that has this among its variables returns. */
-#define RL_HOLD_SIGNALS(wanted)                                                                              \
-	struct rl_signals rl_held __attribute__((cleanup(rl_signals_let_go))) = rl_signals_hold(wanted)
-
-/* The signals that are to be blocked during a wait; NULL: no signal ends it. */
-#define RL_SIGNALS_WAIT (rl_held.held ? &rl_held.before : NULL)
+/* Holds signals until the function that has this variable returns. */
+#define RL_HOLD_SIGNALS(before)                                                                              \
+	sigset_t before __attribute__((cleanup(rl_signals_let_go))) = rl_signals_hold()
 
 #endif

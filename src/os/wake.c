@@ -7,23 +7,20 @@
 
 #include "os/bell.h"
 
-void rl_wake_init(struct rl_wake *w)
+int rl_wake_open(struct rl_wake *w, const sigset_t *signals)
 {
-	sem_init(&w->semaphore, 0, 0);
-	w->bell = -1;
+	w->bell = signals != NULL ? rl_bell_open() : -1;
+	if (signals != NULL)
+		return w->bell < 0 ? -errno : 0;
+	return sem_init(&w->semaphore, 0, 0);
 }
 
 void rl_wake_close(struct rl_wake *w)
 {
-	sem_destroy(&w->semaphore);
-	rl_bell_close(w->bell);
-}
-
-int rl_wake_prepare(struct rl_wake *w, const sigset_t *signals)
-{
-	if (signals != NULL && w->bell < 0)
-		w->bell = rl_bell_open();
-	return signals != NULL && w->bell < 0 ? -errno : 0;
+	if (w->bell < 0)
+		sem_destroy(&w->semaphore);
+	else
+		rl_bell_close(w->bell);
 }
 
 void rl_wake_post(struct rl_wake *w)

@@ -15,11 +15,10 @@ struct rl_wake {
 	int bell; /* -1: the semaphore is used */
 };
 
-void rl_wake_init(struct rl_wake *wake);
+/* For one sleep, before anybody may post: `signals` as for rl_wake_await(). Returns 0 or -errno; then there
+ * is nothing to close. */
+int rl_wake_open(struct rl_wake *wake, const sigset_t *signals);
 void rl_wake_close(struct rl_wake *wake);
-
-/* Before each sleep, and before anybody may post: `signals` as for rl_wake_await(). Returns 0 or -errno. */
-int rl_wake_prepare(struct rl_wake *wake, const sigset_t *signals);
 
 /* Any thread. Once it is posted, the sleeper may be gone. */
 void rl_wake_post(struct rl_wake *wake);

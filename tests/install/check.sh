@@ -3,7 +3,7 @@
 # check.sh: ./check of a user who may install nothing, on a host without the packages: it names them, and ends with 1.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
-work=$(mktemp -d)
+work=$(mktemp -d /tmp/rl-check-user.XXXXXX) # $TMPDIR of a run of ./check can be reached by its own user only
 trap 'rm -rf "$work"' EXIT
 
 fail() {
