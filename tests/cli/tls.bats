@@ -257,5 +257,5 @@ has_role() { # SOCKET FIRST-LINE
 	until_true has_voted
 	tls_sentinel other "$master_port"
 	fails 69 "certificate is not accepted: IP address mismatch" --cacert "$pki/ca.crt" -r "rediss+sentinel://:master@127.0.0.1:$port/jobs"
-	until_true has_role "$master" slave
+	patience=60 until_true has_role "$master" slave # a Sentinel waits some eight seconds before it demotes a master
 }
