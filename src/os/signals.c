@@ -3,6 +3,8 @@
 
 #include <stddef.h>
 
+#include "os/thread.h"
+
 sigset_t rl_signals_hold(void)
 {
 	static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT};
@@ -10,11 +12,11 @@ sigset_t rl_signals_hold(void)
 	sigfillset(&all);
 	for (size_t i = 0; i < sizeof faults / sizeof faults[0]; i++)
 		sigdelset(&all, faults[i]);
-	pthread_sigmask(SIG_BLOCK, &all, &before);
+	rl_thread_mask(SIG_BLOCK, &all, &before);
 	return before;
 }
 
 void rl_signals_let_go(const sigset_t *before)
 {
-	pthread_sigmask(SIG_SETMASK, before, NULL);
+	rl_thread_mask(SIG_SETMASK, before, NULL);
 }
