@@ -240,8 +240,7 @@ check_includes() {
 	for folder in tools/redlock examples; do
 		includes "${folder%%/*}-includes" "$(own_headers "$folder")$public|$system" $(c_files "$folder")
 	done
-	includes sim-includes "\"[a-z_/]+\\.h\"|$public|$system" $(c_files sim ! -name memory.c)
-	includes sim-includes "\"[a-z_/]+\\.h\"|<hiredis/read\\.h>|$system" sim/memory.c
+	includes sim-includes "\"[a-z_/]+\\.h\"|$public|$system" $(c_files sim)
 }
 
 # ---- The platform ----------------------------------------------------------------------------------------------
