@@ -176,10 +176,10 @@ static sem_t inside, leave;
 static void *change(void *argument)
 {
 	redlock_client *client = argument;
-	pthread_mutex_lock(&client->loop.mutex);
+	rl_thread_lock(&client->loop.mutex);
 	sem_post(&inside);
 	sem_wait(&leave);
-	pthread_mutex_unlock(&client->loop.mutex);
+	rl_thread_unlock(&client->loop.mutex);
 	return NULL;
 }
 
