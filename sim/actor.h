@@ -58,6 +58,7 @@ struct actor {
 	struct prng random;
 	struct memory memory;
 	redlock_client *client;
+	uint32_t list; /* bits of the world's nodes that the client has */
 	unsigned node_count;
 	unsigned quorum;
 	unsigned order[SIM_MAX_NODES]; /* the client's node i is the world's node order[i] */
