@@ -86,6 +86,7 @@
 /* The actions of applications, and outcomes that must come up now and then: X(name, text) */
 #define SIM_ACT_MAP(X)                                                                                       \
 	X(GRANTED, "lock granted")                                                                               \
+	X(GRANTED_JOINT, "and that on two node sets, one of which joins")                                        \
 	X(GRANTED_LATE, "lock granted, seen after its validity")                                                 \
 	X(BUSY, "acquire ended busy")                                                                            \
 	X(NOQUORUM, "acquire ended without a quorum")                                                            \

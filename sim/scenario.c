@@ -346,8 +346,11 @@ void scenario_run(uint64_t seed, enum sim_break broken, bool trace, bool print, 
 	begin(w);
 	proof_begin(w);
 	world_run(w, w->now_ns + plan.busy_ns);
-	if (plan.guard &&
-	    broken == BREAK_NONE) { /* what they have forgotten is no matter for the checks that follow */
+	if (plan.joins) { /* clients of two steps split votes: when they have their turn has no bound */
+		faults_end(w);
+		settle(w);
+	} else if (plan.guard &&
+	           broken == BREAK_NONE) { /* what they have forgotten is no matter for the checks that follow */
 		heal(w);
 		settle(w);
 	} else if (broken == BREAK_NONE || (broken >= BREAK_SPLIT && !plan.guard)) {

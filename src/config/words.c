@@ -66,6 +66,7 @@ const struct rl_word rl_words[] = {
     /* the command's own */
     {"conflict-exit-code", RL_WORD_NUMBER, OF_COMMAND, 0, 255, NULL, true, NULL},
     {"kill-after", RL_WORD_DURATION, OF_COMMAND, 1, MONTH_MS, NULL, true, NULL},
+    {"accept", RL_WORD_TEXT, OF_COMMAND, 0, 0, NULL, true, NULL},
 };
 const size_t rl_words_count = sizeof rl_words / sizeof rl_words[0];
 
