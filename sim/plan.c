@@ -16,7 +16,7 @@ enum { STREAM_PLAN = 100, STREAM_GUARD, STREAM_BY_TIME, STREAM_STICKY, STREAM_JO
 /* Two round trips (a script that a node has forgotten) must fit into a node timeout. */
 #define MOST_JITTER_NS (20 * SIM_MS)
 
-/* What a change of members takes beyond a TTL. */
+/* The time that a change of members takes beyond a TTL. */
 #define CHANGE_MS 2500
 
 /* Faults of an occasion: how often, at most, per thousand occasions. */

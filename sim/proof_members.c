@@ -154,7 +154,7 @@ static unsigned stranger(struct world *w, unsigned m, struct bytes token)
 
 /* ---- clients ---- */
 
-/* What the client lives through: its clock, and the time for which its machine was stopped. */
+/* The time that the client lives through: its clock, and the time for which its machine was stopped. */
 static int64_t lived_ns(const struct world *w, const struct actor *a)
 {
 	uint64_t ends_ns = a->clock.base_world_ns;
@@ -162,7 +162,7 @@ static int64_t lived_ns(const struct world *w, const struct actor *a)
 	return (int64_t)(actor_now(w, a) + a->stopped_ns - left_ns);
 }
 
-/* What the client's votes of now may give: until then it may rely on them. */
+/* The votes of now may grant until then, by lived_ns(). */
 static int64_t round_until_ns(const struct world *w, const struct proof_client *c)
 {
 	const struct rl_lock *l = c->core;
@@ -337,7 +337,7 @@ static bool is_yes(struct bytes answer)
 	return *answer.at == '+' || strtol(at + (*at == ':'), NULL, 10) > 0;
 }
 
-/* What the request asks for with the claim's token, and was given. */
+/* The request asks for one of these with the claim's token, and was given it. */
 enum ask { NOTHING, TO_CLAIM, TO_EXTEND };
 
 static enum ask asked_for(const struct site *s, struct bytes token)
