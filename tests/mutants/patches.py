@@ -13,6 +13,7 @@ from patches_many import MANY_DEFECTS, MANY_ROWS
 from patches_slots import SLOTS_DEFECTS, SLOTS_ROWS
 from patches_own import OWN_DEFECTS, OWN_ROWS
 from patches_setnx import SETNX_DEFECTS, SETNX_ROWS
+from patches_sets import SETS_DEFECTS, SETS_ROWS
 from patches_shared import SHARED_DEFECTS, SHARED_ROWS
 from patches_waiting import WAITING_DEFECTS, WAITING_ROWS
 
@@ -51,7 +52,7 @@ DEFECTS = {
 	31: "a fencing counter goes back",
 }
 for more in (OWN_DEFECTS, WAITING_DEFECTS, HANDING_DEFECTS, GUARD_DEFECTS, MANY_DEFECTS, SLOTS_DEFECTS, SHARED_DEFECTS,
-		SETNX_DEFECTS):
+		SETNX_DEFECTS, SETS_DEFECTS):
 	if DEFECTS.keys() & more.keys():
 		raise ValueError(f"a number for two defects: {DEFECTS.keys() & more.keys()}")
 	DEFECTS.update(more)
@@ -360,7 +361,7 @@ ROWS = [
 
 def hand_written():
 	ret = []
-	for name, defect, *rest in [*ROWS, *OWN_ROWS, *WAITING_ROWS, *HANDING_ROWS, *MANY_ROWS, *SLOTS_ROWS, *GUARD_ROWS, *SHARED_ROWS, *SETNX_ROWS]:
+	for name, defect, *rest in [*ROWS, *OWN_ROWS, *WAITING_ROWS, *HANDING_ROWS, *MANY_ROWS, *SLOTS_ROWS, *GUARD_ROWS, *SHARED_ROWS, *SETNX_ROWS, *SETS_ROWS]:
 		edits = [(rest[i], replace_once(rest[i + 1], rest[i + 2])) for i in range(0, len(rest), 3)]
 		ret.append(Mutant(name, "hand", str(defect), edits, rest[0]))
 	return ret
