@@ -506,7 +506,7 @@ void rl_operate_answer(redlock_client *c, struct rl_node *node, const struct rl_
 	node->answered[event.vote.code]++;
 	if (event.seq == lock->core.round.seq)
 		rl_stats_add(&node->round_trip, c->loop.now_ns - lock->core.round.t0_ns);
-	if (rl_state_tells(event.operation, RL_TELLS_QUEUE))
+	if ((rl_state_tells(event.operation) & RL_TELLS_QUEUE) != 0)
 		take_entered(c, lock, &event);
 	else
 		rl_operate(c, lock, &event);
