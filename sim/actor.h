@@ -61,6 +61,7 @@ struct actor {
 	struct prng random;
 	struct memory memory;
 	redlock_client *client;
+	uint32_t list; /* bits of the world's nodes that the client has */
 	unsigned node_count;
 	unsigned quorum;
 	enum sim_step step;            /* while a node set joins */

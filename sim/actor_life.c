@@ -43,6 +43,18 @@ void actor_seed(const struct world *w, const struct actor *a, struct prng *ret)
 	prng_seed(ret, w->plan.seed, 1000 + (uint64_t)a->index * 100 + a->life);
 }
 
+/* The nodes of one of the set's lists come first, then all others. */
+static void choose_list(struct world *w, struct actor *a, const unsigned *all)
+{
+	unsigned used = 0;
+	a->list = change_list(w);
+	a->node_count = (unsigned)__builtin_popcount(a->list);
+	for (unsigned pass = 0; pass < 2; pass++)
+		for (unsigned i = 0; i < w->plan.nodes; i++)
+			if ((a->list >> all[i] & 1) == (pass == 0))
+				a->order[used++] = all[i];
+}
+
 /* By the rule of the library (spread.h). */
 static unsigned joint_quorum(const struct world *w)
 {
@@ -95,7 +107,10 @@ static void choose_nodes(struct world *w, struct actor *a)
 		for (unsigned i = 0; i < a->node_count; i++)
 			all[i] = (a->index + i) % w->plan.nodes;
 	}
-	memcpy(a->order, all, sizeof all);
+	if (w->plan.changes)
+		choose_list(w, a, all);
+	else
+		memcpy(a->order, all, sizeof all);
 	if (w->plan.joins)
 		choose_step(w, a);
 }

@@ -11,10 +11,13 @@
 #include "prng.h"
 #include "scripts.h"
 
-enum { STREAM_PLAN = 100, STREAM_GUARD, STREAM_BY_TIME, STREAM_STICKY, STREAM_JOINING };
+enum { STREAM_PLAN = 100, STREAM_GUARD, STREAM_BY_TIME, STREAM_STICKY, STREAM_JOINING, STREAM_CHANGES };
 
 /* Two round trips (a script that a node has forgotten) must fit into a node timeout. */
 #define MOST_JITTER_NS (20 * SIM_MS)
+
+/* The time that a change of members takes beyond a TTL. */
+#define CHANGE_MS 2500
 
 /* Faults of an occasion: how often, at most, per thousand occasions. */
 static const struct {
@@ -195,6 +198,24 @@ static void draw_guard(struct plan *plan)
 	plan->busy_ns += 2 * SIM_MS * plan->gap_ms[COVER_CRASH_WIPE];
 }
 
+/* A share of the guarded seeds changes its members. The operator gets into each node, and a change takes as
+ * long as a quarantine. */
+static void draw_changes(struct plan *plan)
+{
+	static const enum sim_cover none[] = {COVER_NO_LOGIN, COVER_NO_DATABASE};
+	struct prng p;
+	prng_seed(&p, plan->seed, STREAM_CHANGES);
+	plan->changes =
+	    plan->broken >= BREAK_TWO_CHANGES || (plan->guard && !plan->joins && prng_chance(&p, 300));
+	if (!plan->changes)
+		return;
+	for (size_t i = 0; i < sizeof none / sizeof none[0]; i++)
+		plan->permille[none[i]] = 0;
+	plan->nodes = (unsigned)prng_between(&p, 3, 6);
+	plan->quorum = 0;
+	plan->busy_ns += prng_between(&p, 2, 6) * (plan_guard_ttl_ms(plan) + CHANGE_MS) * SIM_MS;
+}
+
 /* As draw_guard(). A lock is kept where few want it, and use it often. */
 static void draw_sticky(struct plan *plan)
 {
@@ -290,6 +311,7 @@ void plan_draw(struct plan *plan, uint64_t seed, enum sim_break broken)
 	draw_by_time(plan);
 	draw_sticky(plan);
 	draw_joining(plan);
+	draw_changes(plan);
 }
 
 uint64_t plan_guard_ttl_ms(const struct plan *plan)

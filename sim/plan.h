@@ -50,7 +50,11 @@
 	X(FENCE, "fence", FENCE, "counters that differ are not raised, though nodes say so")                     \
 	X(SOME, "some", OVERLAP, "of several names a node takes those that are free")                            \
 	X(PASS, "pass", OVERLAP, "nodes of a guarded set vote without a look at their record")                   \
-	X(ADMIT, "admit", OVERLAP, "nodes of a guarded set are admitted before their quarantine is over")
+	X(ADMIT, "admit", OVERLAP, "nodes of a guarded set are admitted before their quarantine is over")        \
+	X(TWO_CHANGES, "two-changes", OVERLAP, "a change of members begins before the one before is finished")   \
+	X(UNTOLD, "untold", OVERLAP, "a node that leaves the set is not told")                                   \
+	X(STILL_ACCEPTED, "still-accepted", OVERLAP, "a change ends while members accept the former list")       \
+	X(NO_WAIT, "no-wait", OVERLAP, "a change ends before locks of the former list are over")
 
 enum sim_break {
 #define SIM_BREAK_ENUM(name, option, violation, text) BREAK_##name,
@@ -62,6 +66,7 @@ struct plan {
 	uint64_t seed;
 	enum sim_break broken;
 	bool guard;           /* the nodes have a record, and forget without delay */
+	bool changes;         /* and these change their members meanwhile */
 	bool looks;           /* they have none, and clients look for it as they do by default */
 	bool joins;           /* the nodes are two sets, of which the second joins: */
 	unsigned old_nodes;   /* the first has so many, */

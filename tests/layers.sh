@@ -236,7 +236,7 @@ check_includes() {
 	includes os-includes "\"os/[a-z_]+\\.h\"|$system" $(c_files src/os)
 	includes client-includes "\"([a-z]+/)?[a-z_]+\\.h\"|<(semaphore|signal|stdatomic|sys/types)\\.h>|$public|$plain" \
 		$(c_files src -maxdepth 1)
-	includes config-includes "\"(config/[a-z_]+|os/(file|thread)|core/sized)\\.h\"|$public|$plain" $(c_files src/config)
+	includes config-includes "\"(config/[a-z_]+|os/(file|thread)|core/(sized|lock_options))\\.h\"|$public|$plain" $(c_files src/config)
 	for folder in tools/redlock examples; do
 		includes "${folder%%/*}-includes" "$(own_headers "$folder")$public|$system" $(c_files "$folder")
 	done
