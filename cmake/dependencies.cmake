@@ -1,10 +1,24 @@
 # SPDX-License-Identifier: MIT
-# What the library links to: hiredis (its reply parser) and threads.
+# What the library links to: a reader of RESP and threads.
 find_package(PkgConfig REQUIRED)
-pkg_check_modules(HIREDIS IMPORTED_TARGET hiredis)
-if(NOT HIREDIS_FOUND)
+
+# rl_reader: the library that reads RESP, hiredis. Of src only net/resp.c includes its headers. redlock.pc and
+# redlock-config.cmake name it by these variables, for programs that link libredlock.a.
+set(REDLOCK_READER_MODULE hiredis)
+pkg_check_modules(REDLOCK_READER IMPORTED_TARGET ${REDLOCK_READER_MODULE})
+if(NOT REDLOCK_READER_FOUND)
 	message(FATAL_ERROR "hiredis was not found by pkg-config. On Debian: apt-get install libhiredis-dev")
 endif()
+add_library(rl_reader INTERFACE)
+target_link_libraries(rl_reader INTERFACE PkgConfig::REDLOCK_READER)
+# The source says <hiredis/hiredis.h>, while hiredis.pc of 0.14 points into that folder: add its parent.
+foreach(dir IN LISTS REDLOCK_READER_INCLUDE_DIRS)
+	if(dir MATCHES "/hiredis/?$")
+		get_filename_component(dir ${dir} DIRECTORY)
+	endif()
+	target_include_directories(rl_reader SYSTEM INTERFACE $<BUILD_INTERFACE:${dir}>)
+endforeach()
+
 set(THREADS_PREFER_PTHREAD_FLAG ON)
 find_package(Threads REQUIRED)
 
@@ -23,12 +37,3 @@ if(BUILD_TESTING)
 			"The tests alone need it: -DBUILD_TESTING=OFF leaves them out.")
 	endif()
 endif()
-
-# The source says <hiredis/hiredis.h>, while hiredis.pc of 0.14 points into that folder: add its parent.
-add_library(rl_hiredis INTERFACE)
-foreach(dir IN LISTS HIREDIS_INCLUDE_DIRS)
-	if(dir MATCHES "/hiredis/?$")
-		get_filename_component(dir ${dir} DIRECTORY)
-	endif()
-	target_include_directories(rl_hiredis SYSTEM INTERFACE ${dir})
-endforeach()

@@ -9,7 +9,7 @@ set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/redlock)
 install(TARGETS redlock EXPORT redlock-shared
 	LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT libredlock NAMELINK_COMPONENT libredlock-dev
 	INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
-install(TARGETS redlock_static EXPORT redlock-static
+install(TARGETS redlock_static rl_reader EXPORT redlock-static
 	ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT libredlock-dev
 	INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(DIRECTORY include/redlock DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT libredlock-dev)
@@ -34,8 +34,8 @@ if(NOT IS_ABSOLUTE ${CMAKE_INSTALL_LIBDIR} AND NOT IS_ABSOLUTE ${CMAKE_INSTALL_I
 	set(pc_libdir "\${prefix}/${CMAKE_INSTALL_LIBDIR}")
 	set(pc_includedir "\${prefix}/${CMAKE_INSTALL_INCLUDEDIR}")
 endif()
-# Not as Requires.private, which pkg-config resolves for --cflags, too: the shared library needs no hiredis.pc.
-string(REPLACE ";" " " pc_hiredis "${HIREDIS_LDFLAGS}")
+# Not as Requires.private, which pkg-config resolves for --cflags, too: the shared library needs none of a reader.
+string(REPLACE ";" " " pc_reader "${REDLOCK_READER_LDFLAGS}")
 configure_file(cmake/redlock.pc.in redlock.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/redlock.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT libredlock-dev)
 

@@ -30,6 +30,9 @@ enum loop_style {
 	LOOP_STYLES
 };
 
+/* The nodes of a process while a node set joins: the old set, both sets, or the new one. */
+enum sim_step { STEP_OLD, STEP_BOTH, STEP_NEW };
+
 struct actor {
 	uint32_t index;
 	uint32_t life;   /* counts the processes of this actor, from 1 */
@@ -58,8 +61,10 @@ struct actor {
 	struct prng random;
 	struct memory memory;
 	redlock_client *client;
+	uint32_t list; /* bits of the world's nodes that the client has */
 	unsigned node_count;
 	unsigned quorum;
+	enum sim_step step;            /* while a node set joins */
 	unsigned order[SIM_MAX_NODES]; /* the client's node i is the world's node order[i] */
 	struct fake_process os;
 	uint64_t timeout_ns; /* own clock; LOOP_TIMEOUT */

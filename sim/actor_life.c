@@ -3,6 +3,7 @@
 #include <assert.h>
 #include <stdio.h>
 
+#include "spread.h"
 #include "world.h"
 
 #define URL_SIZE 128
@@ -42,6 +43,52 @@ void actor_seed(const struct world *w, const struct actor *a, struct prng *ret)
 	prng_seed(ret, w->plan.seed, 1000 + (uint64_t)a->index * 100 + a->life);
 }
 
+/* The nodes of one of the set's lists come first, then all others. */
+static void choose_list(struct world *w, struct actor *a, const unsigned *all)
+{
+	unsigned used = 0;
+	a->list = change_list(w);
+	a->node_count = (unsigned)__builtin_popcount(a->list);
+	for (unsigned pass = 0; pass < 2; pass++)
+		for (unsigned i = 0; i < w->plan.nodes; i++)
+			if ((a->list >> all[i] & 1) == (pass == 0))
+				a->order[used++] = all[i];
+}
+
+/* By the rule of the library (spread.h). */
+static unsigned joint_quorum(const struct world *w)
+{
+	const char *urls[SIM_MAX_NODES] = {NULL}, *ret_urls[REDLOCK_MAX_NODES], *why;
+	struct rl_spread_sets sets = {.count = 2, .joining = 1};
+	struct redlock_node_set both;
+	sets.list[0] = (struct redlock_node_set){.urls = urls, .url_count = w->plan.old_nodes};
+	sets.list[1] = (struct redlock_node_set){.urls = urls, .url_count = w->plan.nodes - w->plan.old_nodes};
+	why = rl_spread_nodes(&sets, (struct rl_spread_choice){.joins = true}, ret_urls, &both);
+	assert(why == NULL);
+	return why == NULL ? both.quorum : 0;
+}
+
+/* While a node set joins, each process is in one of two steps that follow each other. */
+static void choose_step(struct world *w, struct actor *a)
+{
+	unsigned kept = 0;
+	unsigned step = w->plan.first_step + (unsigned)prng_below(&w->work, 2);
+	if (w->plan.broken == BREAK_STEPS)
+		step = prng_chance(&w->work, 500) ? STEP_OLD : STEP_NEW;
+	for (unsigned i = 0; i < a->node_count; i++)
+		if (a->order[i] < w->plan.old_nodes ? step != STEP_NEW : step != STEP_OLD)
+			a->order[kept++] = a->order[i];
+	a->step = (enum sim_step)step;
+	a->node_count = kept;
+}
+
+static unsigned choose_quorum(const struct world *w, const struct actor *a)
+{
+	if (w->plan.joins && a->step == STEP_BOTH && w->plan.broken != BREAK_JOINT)
+		return joint_quorum(w);
+	return w->plan.quorum != 0 ? w->plan.quorum : rl_quorum_least(a->node_count);
+}
+
 /* Every client has the same nodes, in an order of its own. */
 static void choose_nodes(struct world *w, struct actor *a)
 {
@@ -60,7 +107,12 @@ static void choose_nodes(struct world *w, struct actor *a)
 		for (unsigned i = 0; i < a->node_count; i++)
 			all[i] = (a->index + i) % w->plan.nodes;
 	}
-	memcpy(a->order, all, sizeof all);
+	if (w->plan.changes)
+		choose_list(w, a, all);
+	else
+		memcpy(a->order, all, sizeof all);
+	if (w->plan.joins)
+		choose_step(w, a);
 }
 
 static void check_memory_given_back(struct world *w, struct actor *a)
@@ -89,7 +141,7 @@ static void actor_start(struct world *w, uint32_t actor, uint64_t life)
 	actor_seed(w, a, &a->random);
 	choose_nodes(w, a);
 	a->lends = w->plan.gap_ms[COVER_NEW_LOGIN] != 0;
-	a->quorum = w->plan.quorum != 0 ? w->plan.quorum : rl_quorum_least(a->node_count);
+	a->quorum = choose_quorum(w, a);
 	for (unsigned i = 0; i < a->node_count; i++) {
 		write_url(&w->plan, a->order[i], a->lends, urls[i]);
 		list[i] = urls[i];
@@ -102,7 +154,7 @@ static void actor_start(struct world *w, uint32_t actor, uint64_t life)
 	options.user = a->lends ? w->plan.user : NULL;
 	options.password = a->lends ? w->plan.password : NULL;
 	options.prefix = w->plan.prefix;
-	options.quorum = w->plan.quorum;
+	options.quorum = w->plan.joins ? a->quorum : w->plan.quorum;
 	options.guard = w->plan.guard   ? REDLOCK_GUARD_REQUIRE
 	                : w->plan.looks ? REDLOCK_GUARD_AUTO
 	                                : REDLOCK_GUARD_OFF;

@@ -13,7 +13,15 @@
 #include "keyspace.h"
 
 /* The theorems with which steps are compared: proof.h. */
-enum proof_theorem { PROOF_LOCK, PROOF_SEVERAL, PROOF_FENCE, PROOF_GUARD, PROOF_SHARED, PROOF_THEOREMS };
+enum proof_theorem {
+	PROOF_LOCK,
+	PROOF_SEVERAL,
+	PROOF_FENCE,
+	PROOF_GUARD,
+	PROOF_SHARED,
+	PROOF_MEMBERS,
+	PROOF_THEOREMS
+};
 extern const char *const proof_theorems[PROOF_THEOREMS];
 
 struct world;

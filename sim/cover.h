@@ -67,6 +67,7 @@
 	X(EARS_RESET, "the connection on which a client hears is reset")                                         \
 	X(EARS_SILENT, "the connection on which a client hears falls silent")                                    \
 	X(PLAIN_CLIENT, "a client may not touch the keys of queues")                                             \
+	X(CHANGED, "the members of the set begin to change")                                                     \
 	X(LOOK, "client looks again whether a plain set is guarded")                                             \
 	X(SLOW_LOOP, "client's event loop is slow")                                                              \
 	X(NO_RANDOM, "no random bytes for a client")                                                             \
@@ -85,6 +86,7 @@
 /* The actions of applications, and outcomes that must come up now and then: X(name, text) */
 #define SIM_ACT_MAP(X)                                                                                       \
 	X(GRANTED, "lock granted")                                                                               \
+	X(GRANTED_JOINT, "and that on two node sets, one of which joins")                                        \
 	X(GRANTED_LATE, "lock granted, seen after its validity")                                                 \
 	X(BUSY, "acquire ended busy")                                                                            \
 	X(NOQUORUM, "acquire ended without a quorum")                                                            \
@@ -153,7 +155,7 @@ struct cover {
 	struct asked_seen rows;             /* what nodes answered */
 	uint64_t notices[RL_OBSERVE_COUNT]; /* events that were pulled, by observe.h */
 	struct transitions transitions;
-	uint64_t proof[5][20];              /* actions of the theorems: proof.h */
+	uint64_t proof[6][20];              /* actions of the theorems: proof.h */
 	uint64_t histories;                 /* of names, compared with them: each begins with a free name */
 	uint64_t operations;                /* operations started by the applications */
 	uint64_t events;                    /* events of the world */

@@ -170,7 +170,8 @@ static bool crash(struct world *w, int how)
 {
 	bool wipe = how == WIPE, machine = how == MACHINE || (wipe && prng_chance(&w->chaos, 300));
 	uint32_t node = any_node(w);
-	if (!w->nodes[node].up || (wipe && w->plan.guard && !node_others_know(w, node)))
+	if (!w->nodes[node].up || (wipe && w->plan.guard && !node_others_know(w, node)) ||
+	    (wipe && w->plan.changes && !change_spares(w, node)))
 		return false;
 	if (wipe && w->plan.guard && prng_chance(&w->chaos, 500)) {
 		node_flush(w, node);

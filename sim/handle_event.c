@@ -29,6 +29,8 @@ static void granted(struct world *w, uint32_t subject)
 	struct actor *a = &w->actors[subject >> 8];
 	struct handle *h = handle_of(w, subject);
 	world_hit(w, h->options.token != NULL ? (h->adopted ? COVER_ADOPTED : COVER_TAKEN) : COVER_GRANTED);
+	if (w->plan.joins && a->step == STEP_BOTH)
+		world_hit(w, COVER_GRANTED_JOINT);
 	check_claim(w, a, h);
 	check_in_time(w, h);
 	check_validity(w, h);

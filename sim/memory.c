@@ -8,8 +8,7 @@
 
 #include <malloc.h>
 
-#include <hiredis/read.h>
-
+#include "net/resp.h"
 #include "world.h"
 
 /* The linker gives these names to what the library calls, and to what it would have called. */
@@ -17,18 +16,16 @@ void *system_malloc(size_t size) __asm__("__real_malloc");
 void *system_calloc(size_t count, size_t size) __asm__("__real_calloc");
 void *system_realloc(void *block, size_t size) __asm__("__real_realloc");
 void system_free(void *block) __asm__("__real_free");
-redisReader *system_reader(redisReplyObjectFunctions *functions) __asm__(
-    "__real_redisReaderCreateWithFunctions");
-void system_reader_free(redisReader *reader) __asm__("__real_redisReaderFree");
+bool system_open(struct rl_resp *resp) __asm__("__real_rl_resp_open");
+void system_close(struct rl_resp *resp) __asm__("__real_rl_resp_close");
 
 void *counted_malloc(size_t size) __asm__("__wrap_malloc");
 void *counted_calloc(size_t count, size_t size) __asm__("__wrap_calloc");
 void *counted_realloc(void *old, size_t size) __asm__("__wrap_realloc");
 void counted_free(void *block) __asm__("__wrap_free");
 char *counted_strdup(const char *text) __asm__("__wrap_strdup");
-redisReader *counted_reader(redisReplyObjectFunctions *functions) __asm__(
-    "__wrap_redisReaderCreateWithFunctions");
-void counted_reader_free(redisReader *reader) __asm__("__wrap_redisReaderFree");
+bool counted_open(struct rl_resp *resp) __asm__("__wrap_rl_resp_open");
+void counted_close(struct rl_resp *resp) __asm__("__wrap_rl_resp_close");
 
 /* `sign`: 1 it has come, -1 it goes. */
 static void *count(void *block, size_t bytes, int sign)
@@ -82,13 +79,17 @@ char *counted_strdup(const char *text)
 	return copy != NULL ? memcpy(copy, text, size) : NULL;
 }
 
-/* A reader counts as one block: its buffers are hiredis's own matter. */
-redisReader *counted_reader(redisReplyObjectFunctions *functions)
+/* The library that reads RESP allocates by itself, not through here. Each reader counts as one block of this
+ * size. */
+enum { READER_BYTES = 560 };
+
+bool counted_open(struct rl_resp *resp)
 {
-	return count(system_reader(functions), sizeof(redisReader), 1);
+	return system_open(resp) && count(resp->reader, READER_BYTES, 1) != NULL;
 }
 
-void counted_reader_free(redisReader *reader)
+void counted_close(struct rl_resp *resp)
 {
-	system_reader_free(count(reader, sizeof *reader, -1));
+	count(resp->reader, READER_BYTES, -1);
+	system_close(resp);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The library's allocated memory, by client process. Its calls of malloc(3) and of hiredis's reader are led
- * through memory.c by the linker (--wrap, see CMakeLists.txt), so that the library's objects stay as they are
- * shipped.
+ * The library's allocated memory, by client process. Its calls of malloc(3), rl_resp_open() and
+ * rl_resp_close() are led through memory.c by the linker (--wrap, see CMakeLists.txt), so that the library's
+ * objects stay as they are shipped.
  */
 #ifndef SIM_MEMORY_H
 #define SIM_MEMORY_H

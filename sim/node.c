@@ -48,6 +48,7 @@ void node_expire(struct world *w, uint32_t node)
 static void lose_data(struct world *w, uint32_t node)
 {
 	struct node *n = &w->nodes[node];
+	w->change.lost_ns[node] = w->now_ns;
 	for (size_t i = 0; i < n->redis.keys.count; i++)
 		check_gone(w, node, &n->redis.keys.keys[i], w->now_ns);
 	keyspace_clear(&n->redis.keys);
@@ -57,38 +58,6 @@ static void lose_data(struct world *w, uint32_t node)
 /* ---- a guarded set ---- */
 
 static const struct bytes record_name = {"redlock:set", 11};
-
-static void address_of(const struct world *w, unsigned node, char ret[64])
-{
-	if (w->plan.unix_sockets)
-		snprintf(ret, 64, "unix:/run/node%u.sock/%u", node, w->plan.database);
-	else
-		snprintf(ret, 64, "node%u:%u/%u", node, 7000 + node, w->plan.database);
-}
-
-/* Writes the record that `redlock init` writes. */
-static void write_record(struct world *w, uint32_t node)
-{
-	char members[SIM_MAX_NODES * 64] = "", address[64], pass[64], ttl[24], quorum[24];
-	struct node *n = &w->nodes[node];
-	for (unsigned i = 0; i < w->plan.nodes; i++) {
-		address_of(w, i, address);
-		snprintf(members + strlen(members), sizeof members - strlen(members), "%s%s", i > 0 ? " " : "",
-		         address);
-	}
-	address_of(w, node, address);
-	snprintf(pass, sizeof pass, "%s:config", n->redis.run_id);
-	snprintf(ttl, sizeof ttl, "%llu", (unsigned long long)plan_guard_ttl_ms(&w->plan));
-	snprintf(quorum, sizeof quorum, "%u", w->plan.quorum != 0 ? w->plan.quorum : w->plan.nodes / 2 + 1);
-	const char *const words[][2] = {{"version", "1"},     {"mode", "guard"},    {"set", "set"},
-	                                {"step", "1"},        {"config", "config"}, {"ttl", ttl},
-	                                {"members", members}, {"quorum", quorum},   {"node", address},
-	                                {"pass", pass},       {"floor", "1000"},    {"gmax", "1000"}};
-	struct key *record = redis_put(&n->redis, w->plan.database, record_name, text_bytes(""));
-	record->type = KEY_HASH;
-	for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
-		hash_put(record, text_bytes(words[i][0]), text_bytes(words[i][1]));
-}
 
 static bool pass_of(const struct world *w, const struct node *n, struct bytes *ret)
 {
@@ -179,7 +148,7 @@ void node_start(struct world *w, uint32_t node)
 	r->databases = n->no_database ? 1 : 16;
 	begin_process(w, n);
 	if (w->plan.guard)
-		write_record(w, node);
+		change_found(w, node);
 }
 
 void node_free(struct node *n)

@@ -179,7 +179,7 @@ static void answered(const struct call *c, const char *name, size_t from)
 	struct world *w = c->redis->world;
 	struct bytes answer = {buffer_front(c->out) + from, c->out->length - from};
 	count(c, name, answer);
-	proof_command(w, node_of(c->redis), c);
+	proof_command(w, node_of(c->redis), c, answer);
 	if (c->asked.op == &rl_ops[RL_OP_ENTER] || c->asked.op == &rl_ops[RL_OP_SHARE])
 		crowd_entered(w, c, answer);
 	if (*name != '?' && w->trace.on)

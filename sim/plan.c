@@ -11,10 +11,13 @@
 #include "prng.h"
 #include "scripts.h"
 
-enum { STREAM_PLAN = 100, STREAM_GUARD, STREAM_BY_TIME, STREAM_STICKY };
+enum { STREAM_PLAN = 100, STREAM_GUARD, STREAM_BY_TIME, STREAM_STICKY, STREAM_JOINING, STREAM_CHANGES };
 
 /* Two round trips (a script that a node has forgotten) must fit into a node timeout. */
 #define MOST_JITTER_NS (20 * SIM_MS)
+
+/* The time that a change of members takes beyond a TTL. */
+#define CHANGE_MS 2500
 
 /* Faults of an occasion: how often, at most, per thousand occasions. */
 static const struct {
@@ -195,6 +198,24 @@ static void draw_guard(struct plan *plan)
 	plan->busy_ns += 2 * SIM_MS * plan->gap_ms[COVER_CRASH_WIPE];
 }
 
+/* A share of the guarded seeds changes its members. The operator gets into each node, and a change takes as
+ * long as a quarantine. */
+static void draw_changes(struct plan *plan)
+{
+	static const enum sim_cover none[] = {COVER_NO_LOGIN, COVER_NO_DATABASE};
+	struct prng p;
+	prng_seed(&p, plan->seed, STREAM_CHANGES);
+	plan->changes =
+	    plan->broken >= BREAK_TWO_CHANGES || (plan->guard && !plan->joins && prng_chance(&p, 300));
+	if (!plan->changes)
+		return;
+	for (size_t i = 0; i < sizeof none / sizeof none[0]; i++)
+		plan->permille[none[i]] = 0;
+	plan->nodes = (unsigned)prng_between(&p, 3, 6);
+	plan->quorum = 0;
+	plan->busy_ns += prng_between(&p, 2, 6) * (plan_guard_ttl_ms(plan) + CHANGE_MS) * SIM_MS;
+}
+
 /* As draw_guard(). A lock is kept where few want it, and use it often. */
 static void draw_sticky(struct plan *plan)
 {
@@ -244,6 +265,25 @@ static void draw_by_time(struct plan *plan)
 		draw_old(plan, &p);
 }
 
+/* As draw_guard(). The clients of two steps share few nodes, and want little else. */
+static void draw_joining(struct plan *plan)
+{
+	static const unsigned sizes[][2] = {{3, 3}, {3, 3}, {3, 4}, {2, 3}, {3, 1}, {1, 3}, {1, 1}};
+	struct prng p;
+	prng_seed(&p, plan->seed, STREAM_JOINING);
+	bool broken = plan->broken == BREAK_JOINT || plan->broken == BREAK_STEPS;
+	bool drawn = plan->broken == BREAK_NONE && prng_chance(&p, 80);
+	plan->joins = broken || (drawn && !plan->guard && !plan->looks && plan->old_clients == 0);
+	if (!plan->joins)
+		return;
+	const unsigned *size = sizes[prng_below(&p, broken ? 3 : sizeof sizes / sizeof sizes[0])];
+	plan->old_nodes = size[0];
+	plan->nodes = size[0] + size[1];
+	plan->quorum = 0;
+	plan->first_step = (unsigned)prng_below(&p, 2);
+	plan->resources = 1;
+}
+
 void plan_draw(struct plan *plan, uint64_t seed, enum sim_break broken)
 {
 	static const unsigned nodes[] = {1, 3, 3, 4, 5, 5, 7};
@@ -270,6 +310,8 @@ void plan_draw(struct plan *plan, uint64_t seed, enum sim_break broken)
 	draw_guard(plan);
 	draw_by_time(plan);
 	draw_sticky(plan);
+	draw_joining(plan);
+	draw_changes(plan);
 }
 
 uint64_t plan_guard_ttl_ms(const struct plan *plan)

@@ -27,6 +27,9 @@
 	X(VALIDITY, "validity", OVERLAP, "validity is counted from the end of a round, not from its beginning")  \
 	X(QUORUM, "quorum", OVERLAP, "N/2 nodes are a quorum")                                                   \
 	X(MEMBERS, "members", OVERLAP, "clients have different nodes, so that their quorums need not meet")      \
+	X(JOINT, "joint", OVERLAP,                                                                               \
+	  "the quorum of two node sets, one of which joins, is a majority of their nodes")                       \
+	X(STEPS, "steps", OVERLAP, "a node set is added without the step in which it joins")                     \
 	X(EXTEND, "extend", CONTINUITY, "a node that lost its data confirms extends of keys that it lacks")      \
 	X(OWN_VALUE, "own-value", DEADLINE,                                                                      \
 	  "the release of a failed attempt with the caller's own value follows its SET")                         \
@@ -47,7 +50,11 @@
 	X(FENCE, "fence", FENCE, "counters that differ are not raised, though nodes say so")                     \
 	X(SOME, "some", OVERLAP, "of several names a node takes those that are free")                            \
 	X(PASS, "pass", OVERLAP, "nodes of a guarded set vote without a look at their record")                   \
-	X(ADMIT, "admit", OVERLAP, "nodes of a guarded set are admitted before their quarantine is over")
+	X(ADMIT, "admit", OVERLAP, "nodes of a guarded set are admitted before their quarantine is over")        \
+	X(TWO_CHANGES, "two-changes", OVERLAP, "a change of members begins before the one before is finished")   \
+	X(UNTOLD, "untold", OVERLAP, "a node that leaves the set is not told")                                   \
+	X(STILL_ACCEPTED, "still-accepted", OVERLAP, "a change ends while members accept the former list")       \
+	X(NO_WAIT, "no-wait", OVERLAP, "a change ends before locks of the former list are over")
 
 enum sim_break {
 #define SIM_BREAK_ENUM(name, option, violation, text) BREAK_##name,
@@ -58,11 +65,15 @@ enum sim_break {
 struct plan {
 	uint64_t seed;
 	enum sim_break broken;
-	bool guard;             /* the nodes have a record, and forget without delay */
-	bool looks;             /* they have none, and clients look for it as they do by default */
-	bool sticky;            /* some locks stay with their client after a release */
-	bool by_time;           /* some locks are of the old SETNX protocol; if there are clients to the letter */
-	unsigned old_clients;   /* of its page (old.c), all are, */
+	bool guard;           /* the nodes have a record, and forget without delay */
+	bool changes;         /* and these change their members meanwhile */
+	bool looks;           /* they have none, and clients look for it as they do by default */
+	bool joins;           /* the nodes are two sets, of which the second joins: */
+	unsigned old_nodes;   /* the first has so many, */
+	unsigned first_step;  /* and clients are in this step or the next one: the first set, both, the second */
+	bool sticky;          /* some locks stay with their client after a release */
+	bool by_time;         /* some locks are of the old SETNX protocol; if there are clients to the letter */
+	unsigned old_clients; /* of its page (old.c), all are, */
 	uint64_t old_timeout_s; /* as long as theirs, or up to a second shorter; */
 	uint64_t old_ahead_ms;  /* and their clocks are ahead of a node's by at most this */
 	unsigned actors;

@@ -38,9 +38,14 @@ void proof_step(struct world *w, const struct rl_lock *lock, const struct proof_
                 const struct rl_event *event, const struct rl_effects *effects);
 void proof_settle(struct world *w);
 
-/* A node has run a command; it has lost its data. */
-void proof_command(struct world *w, uint32_t node, const struct call *call);
+/* A node has run a command, and answers it; it has lost its data. */
+void proof_command(struct world *w, uint32_t node, const struct call *call, struct bytes answer);
 void proof_forgets(struct world *w, uint32_t node);
+
+/* The operator has changed the members: the node took a list, refuses the former one, or is no member; or a
+ * change begins, or is finished. */
+enum proof_change { PROOF_TAKES, PROOF_REFUSES_FORMER, PROOF_REMOVED, PROOF_NEXT, PROOF_FINISHED };
+void proof_changed(struct world *w, uint32_t node, enum proof_change what);
 
 /* How often each action happened. */
 enum { PROOF_ACTIONS = 20 };

@@ -59,4 +59,15 @@ void shared_step(struct world *w, const struct rl_lock *lock, const struct proof
 void shared_command(struct world *w, uint32_t node, const struct call *call);
 void shared_forgets(struct world *w, uint32_t node);
 
+/* members.thm, in seeds whose members change: proof_members.c. */
+extern const char *const members_names[];
+void members_begin(struct world *w);
+void members_end(struct world *w);
+void members_look(struct world *w, const struct proof_clients *clients);
+void members_step(struct world *w, const struct rl_lock *lock, const struct proof_before *before,
+                  const struct rl_event *event, const struct rl_effects *effects);
+void members_command(struct world *w, uint32_t node, const struct call *call, struct bytes answer);
+void members_forgets(struct world *w, uint32_t node);
+void members_changed(struct world *w, uint32_t node, enum proof_change what);
+
 #endif

@@ -106,7 +106,7 @@ static bool counts(const struct world *w, unsigned node)
 
 void fence_begin(struct world *w)
 {
-	if (!w->plan.guard)
+	if (!w->plan.guard || w->plan.changes)
 		return;
 	struct proof_fence *p = w->fence = buffer_realloc(NULL, sizeof *p);
 	memset(p, 0, sizeof *p);

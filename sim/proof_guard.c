@@ -15,7 +15,7 @@ const char *const guard_names[] = {GUARD_NAMES, NULL};
 
 void guard_begin(struct world *w)
 {
-	if (!w->plan.guard)
+	if (!w->plan.guard || w->plan.changes)
 		return;
 	w->guard = buffer_realloc(NULL, SIM_MAX_RESOURCES * sizeof *w->guard);
 	memset(w->guard, 0, SIM_MAX_RESOURCES * sizeof *w->guard);

@@ -10,15 +10,13 @@
 #include "theorem.h"
 #include "world.h"
 
-const char *const proof_theorems[PROOF_THEOREMS] = {"lock", "several", "fence", "guard", "shared"};
+const char *const proof_theorems[PROOF_THEOREMS] = {"lock", "several", "fence", "guard", "shared", "members"};
 
 void proof_print(const struct cover *cover)
 {
-	static const char *const *const actions[PROOF_THEOREMS] = {[PROOF_LOCK] = plain_actions,
-	                                                           [PROOF_SEVERAL] = several_names,
-	                                                           [PROOF_FENCE] = fence_names,
-	                                                           [PROOF_GUARD] = guard_names,
-	                                                           [PROOF_SHARED] = shared_names};
+	static const char *const *const actions[PROOF_THEOREMS] = {
+	    [PROOF_LOCK] = plain_actions, [PROOF_SEVERAL] = several_names, [PROOF_FENCE] = fence_names,
+	    [PROOF_GUARD] = guard_names,  [PROOF_SHARED] = shared_names,   [PROOF_MEMBERS] = members_names};
 	printf("%" PRIu64 " histories of names, each from when it was free, are those of the theorems\n",
 	       cover->histories);
 	for (unsigned t = 0; t < PROOF_THEOREMS; t++) {
@@ -32,11 +30,14 @@ void proof_print(const struct cover *cover)
 
 void proof_begin(struct world *w)
 {
+	if (w->plan.joins) /* the theorems are about one list of nodes */
+		return;
 	plain_begin(w);
 	several_begin(w);
 	fence_begin(w);
 	guard_begin(w);
 	shared_begin(w);
+	members_begin(w);
 }
 
 void proof_end(struct world *w)
@@ -46,6 +47,7 @@ void proof_end(struct world *w)
 	fence_end(w);
 	guard_end(w);
 	shared_end(w);
+	members_end(w);
 }
 
 /* Compares what each client relies on now. */
@@ -58,6 +60,7 @@ static void look(struct world *w)
 	fence_look(w, &clients);
 	guard_look(w, &clients);
 	shared_look(w, &clients);
+	members_look(w, &clients);
 }
 
 void proof_tick(struct world *w, bool all)
@@ -93,6 +96,7 @@ void proof_step(struct world *w, const struct rl_lock *l, const struct proof_bef
 	several_step(w, l, before, e, fx);
 	guard_step(w, l, before, e, fx);
 	shared_step(w, l, before, e, fx);
+	members_step(w, l, before, e, fx);
 }
 
 void proof_settle(struct world *w)
@@ -101,7 +105,7 @@ void proof_settle(struct world *w)
 	look(w);
 }
 
-void proof_command(struct world *w, uint32_t node, const struct call *call)
+void proof_command(struct world *w, uint32_t node, const struct call *call, struct bytes answer)
 {
 	plain_command(w, node, call);
 	look(w);
@@ -109,6 +113,7 @@ void proof_command(struct world *w, uint32_t node, const struct call *call)
 	fence_command(w, node, call);
 	guard_command(w, node, call);
 	shared_command(w, node, call);
+	members_command(w, node, call, answer);
 }
 
 void proof_forgets(struct world *w, uint32_t node)
@@ -118,4 +123,11 @@ void proof_forgets(struct world *w, uint32_t node)
 	fence_forgets(w, node);
 	guard_forgets(w, node);
 	shared_forgets(w, node);
+	members_forgets(w, node);
+}
+
+void proof_changed(struct world *w, uint32_t node, enum proof_change what)
+{
+	look(w);
+	members_changed(w, node, what);
 }

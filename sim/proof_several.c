@@ -37,6 +37,8 @@ const char *const several_names[] = {SEVERAL_NAMES, NULL};
 
 void several_begin(struct world *w)
 {
+	if (w->plan.changes)
+		return;
 	struct proof_several *p = w->several = buffer_realloc(NULL, sizeof *w->several);
 	memset(p, 0, sizeof *p);
 	for (unsigned i = 0; i < w->plan.nodes; i++)

@@ -54,6 +54,8 @@ const char *const shared_names[] = {SHARED_NAMES, NULL};
 
 void shared_begin(struct world *w)
 {
+	if (w->plan.changes)
+		return;
 	w->shared = buffer_realloc(NULL, SIM_MAX_RESOURCES * sizeof *w->shared);
 	memset(w->shared, 0, SIM_MAX_RESOURCES * sizeof *w->shared);
 	for (unsigned m = 0; m < w->plan.resources; m++) {

@@ -39,11 +39,13 @@
 
 static void begin(struct world *w)
 {
+	change_begin(w);
 	for (uint32_t i = 0; i < w->plan.nodes; i++)
 		node_start(w, i);
 	for (uint32_t i = 0; i < w->plan.actors; i++)
 		actor_init(w, i);
 	faults_begin(w);
+	change_operate(w);
 	old_begin(w);
 }
 
@@ -139,6 +141,7 @@ static void heal(struct world *w)
 	if (prng_chance(&w->work, 500))
 		kill_holders(w);
 	faults_end(w);
+	change_end(w);
 	for (uint32_t i = 0; i < w->links.count; i++)
 		if (w->links.conns[i].silent && !w->links.conns[i].client_gone)
 			link_reset(w, i, true);
@@ -343,8 +346,11 @@ void scenario_run(uint64_t seed, enum sim_break broken, bool trace, bool print, 
 	begin(w);
 	proof_begin(w);
 	world_run(w, w->now_ns + plan.busy_ns);
-	if (plan.guard &&
-	    broken == BREAK_NONE) { /* what they have forgotten is no matter for the checks that follow */
+	if (plan.joins) { /* clients of two steps split votes: when they have their turn has no bound */
+		faults_end(w);
+		settle(w);
+	} else if (plan.guard &&
+	           broken == BREAK_NONE) { /* what they have forgotten is no matter for the checks that follow */
 		heal(w);
 		settle(w);
 	} else if (broken == BREAK_NONE || (broken >= BREAK_SPLIT && !plan.guard)) {

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "actor.h"
+#include "change.h"
 #include "check.h"
 #include "cover.h"
 #include "crowd.h"
@@ -52,6 +53,7 @@ struct world {
 	enum sim_cover only; /* but for these, or for none: COVER_COUNT */
 	struct heal heal;
 	struct crowd crowd;
+	struct change change;
 	bool winding_down; /* the applications begin nothing new */
 	struct node nodes[SIM_MAX_NODES];
 	unsigned useless_nodes; /* that never serve: always less than what a quorum can do without */
@@ -68,6 +70,7 @@ struct world {
 	struct proof_fence *fence;
 	struct proof_guard *guard;
 	struct proof_shared *shared;
+	struct proof_members *members;
 	struct adoption adoptions[SIM_ADOPTIONS];
 	struct trace trace;
 	struct cover *cover;

@@ -9,7 +9,9 @@
  *   life.c         makes and frees handles    keeper.c       the thread
  *   blocking.c     blocking calls             nonblocking.c  the calls for event loops
  *   inspect.c      getters                    credentials.c  user and password, also new ones
- *                                             asker.c        plain questions, beside all of this
+ *   explain.c      why a call failed          asker.c        plain questions, beside all of this
+ *   busy.c         the same: who has the lock
+ *   sentence.c     text of these              tally.c        votes, counted and grouped, for these
  *   call.c         calls: begin an operation, or pass a lock on
  *   turn.c         one turn of the loop: receive, decide, run timers, send
  *   hear.c         what servers say unasked
@@ -137,6 +139,22 @@ static inline int rl_client_enter(redlock_client *c)
 	if (error == 0)
 		rl_loop_enter(&c->loop);
 	return error;
+}
+
+/* As rl_client_enter(), for calls about one node: enters its part of the client, in which it is node
+ * `ret_index`. INVAL: there is no such node. */
+static inline int rl_client_enter_node(redlock_client *c, unsigned index, redlock_client **ret_part,
+                                       unsigned *ret_index)
+{
+	int error = rl_client_check(c);
+	if (error < 0)
+		return error;
+	*ret_index = index;
+	*ret_part = rl_client_with_node(c, ret_index);
+	if (*ret_part == NULL)
+		return REDLOCK_E_INVAL;
+	rl_loop_enter(&(*ret_part)->loop);
+	return 0;
 }
 
 /* As rl_client_enter(), for calls that need the nodes of one set; INVAL: the client has several. */

@@ -77,13 +77,10 @@ static int tell_node(const struct rl_nodes *nodes, unsigned index, struct redloc
 
 int redlock_node_status(redlock_client *c, unsigned index, struct redlock_node_status *ret)
 {
-	int error = ret != NULL ? rl_client_check(c) : REDLOCK_E_INVAL;
+	redlock_client *part;
+	int error = ret != NULL ? rl_client_enter_node(c, index, &part, &index) : REDLOCK_E_INVAL;
 	if (error < 0)
 		return error;
-	redlock_client *part = rl_client_with_node(c, &index);
-	if (part == NULL)
-		return REDLOCK_E_INVAL;
-	rl_loop_enter(&part->loop);
 	error = tell_node(&part->nodes, index, ret);
 	rl_loop_leave(&part->loop);
 	return error;

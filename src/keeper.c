@@ -29,16 +29,16 @@ void rl_keeper_end(redlock_client *c)
 {
 	rl_loop_enter(&c->loop);
 	bool ours = c->loop.keeper_runs && !c->loop.keeper_stops;
-	pthread_t keeper = c->loop.keeper;
+	struct rl_thread keeper = c->loop.keeper;
 	if (ours) {
 		c->loop.keeper_stops = true;
-		pthread_cond_signal(&c->loop.keeper_wake);
+		rl_thread_signal(&c->loop.keeper_wake);
 		rl_poller_wake(&c->loop.poller);
 	}
 	rl_loop_leave(&c->loop);
 	if (!ours)
 		return;
-	pthread_join(keeper, NULL);
+	rl_thread_join(&keeper);
 	rl_loop_enter(&c->loop);
 	c->loop.keeper_runs = c->loop.keeper_stops = false;
 	rl_loop_look(&c->loop);
@@ -53,7 +53,7 @@ static int start(redlock_client *c)
 	rl_loop_enter(&c->loop);
 	if (c->loop.keeper_runs)
 		error = REDLOCK_E_STATE;
-	else if (rl_thread_start(&c->loop.keeper, NULL, keep, c) < 0)
+	else if (rl_thread_start(&c->loop.keeper, keep, c) < 0)
 		error = REDLOCK_E_SYSTEM;
 	else
 		c->loop.keeper_runs = true;

@@ -85,9 +85,11 @@ static int refuse(redlock_client *c, const char *why)
 	return REDLOCK_E_INVAL;
 }
 
+static const char no_memory[] = "out of memory"; /* compared by its address */
+
 static int out_of_memory(redlock_client *c)
 {
-	refuse(c, "out of memory");
+	refuse(c, no_memory);
 	return REDLOCK_E_NOMEM;
 }
 
@@ -106,7 +108,7 @@ static const char *misplaced(const struct redlock_client *c, const struct redloc
 {
 	struct rl_buffer whole = {0};
 	if (!rl_buffer_reserve(&whole, c->prefix_size + name->len))
-		return "out of memory";
+		return no_memory;
 	if (c->prefix_size > 0)
 		memcpy(whole.bytes, c->prefix, c->prefix_size);
 	memcpy(whole.bytes + c->prefix_size, name->bytes, name->len);
@@ -143,7 +145,7 @@ static int check_names(redlock_client *c, const struct names *names)
 			    c, "the name is reserved: redlock keeps such a key beside a lock, as NAME:redlock:queue");
 		const char *why = c->nodes.clusters != NULL ? misplaced(c, name, &slot) : NULL;
 		if (why != NULL)
-			return refuse(c, why);
+			return why == no_memory ? out_of_memory(c) : refuse(c, why);
 		if (find_name(names, name) < i)
 			return refuse(c, "two names are the same: give each name once");
 		left -= c->prefix_size + name->len;

@@ -8,8 +8,8 @@
 
 void rl_loop_init(struct rl_loop *l, bool interruptible)
 {
-	pthread_mutex_init(&l->mutex, NULL);
-	pthread_cond_init(&l->keeper_wake, NULL);
+	rl_thread_init_mutex(&l->mutex);
+	rl_thread_init_condition(&l->keeper_wake);
 	l->poller = (struct rl_poller){.fd = -1, .timer_fd = -1, .wake_fd = -1, .set_fd = -1};
 	l->to_wake_end = &l->to_wake;
 	l->interruptible = interruptible;
@@ -17,9 +17,9 @@ void rl_loop_init(struct rl_loop *l, bool interruptible)
 
 bool rl_loop_is_whole(struct rl_loop *l)
 {
-	if (pthread_mutex_trylock(&l->mutex) != 0)
+	if (!rl_thread_try_lock(&l->mutex))
 		return false;
-	pthread_mutex_unlock(&l->mutex);
+	rl_thread_unlock(&l->mutex);
 	return true;
 }
 
@@ -30,8 +30,8 @@ void rl_loop_close(struct rl_loop *l, bool child)
 	rl_schedule_free(&l->schedule);
 	if (child)
 		return;
-	pthread_cond_destroy(&l->keeper_wake);
-	pthread_mutex_destroy(&l->mutex);
+	rl_thread_destroy_condition(&l->keeper_wake);
+	rl_thread_destroy_mutex(&l->mutex);
 }
 
 /* ---- time ---- */
@@ -92,7 +92,7 @@ static struct rl_waiter *take_to_wake(struct rl_loop *l)
 
 void rl_loop_enter(struct rl_loop *l)
 {
-	pthread_mutex_lock(&l->mutex);
+	rl_thread_lock(&l->mutex);
 }
 
 void rl_loop_enter_now(struct rl_loop *l)
@@ -111,15 +111,15 @@ void rl_loop_enter_expected(struct rl_loop *l)
 void rl_loop_leave(struct rl_loop *l)
 {
 	struct rl_waiter *woken = l->to_wake != NULL ? take_to_wake(l) : NULL;
-	pthread_mutex_unlock(&l->mutex);
+	rl_thread_unlock(&l->mutex);
 	if (woken != NULL)
 		wake_all(woken);
 }
 
-void rl_loop_wait(struct rl_loop *l, pthread_cond_t *condition)
+void rl_loop_wait(struct rl_loop *l, struct rl_condition *condition)
 {
 	wake_all(take_to_wake(l));
-	pthread_cond_wait(condition, &l->mutex);
+	rl_thread_wait(condition, &l->mutex);
 }
 
 /* ---- waiters ---- */

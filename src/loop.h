@@ -8,13 +8,13 @@
 #ifndef RL_LOOP_H
 #define RL_LOOP_H
 
-#include <pthread.h>
 #include <stdatomic.h>
 
 #include <redlock/redlock.h>
 
 #include "core/time.h"
 #include "os/poller.h"
+#include "os/thread.h"
 #include "os/wake.h"
 #include "schedule.h"
 
@@ -38,7 +38,7 @@ struct rl_drainer {
 };
 
 struct rl_loop {
-	pthread_mutex_t mutex;
+	struct rl_mutex mutex;
 	struct rl_poller poller;
 	struct rl_schedule schedule;
 	bool interruptible; /* blocking calls end when a signal handler has run in their thread */
@@ -78,8 +78,8 @@ struct rl_loop {
 	bool driven; /* the program has called redlock_process(), as event loops do */
 	bool keeper_runs;
 	bool keeper_stops;
-	pthread_t keeper;
-	pthread_cond_t keeper_wake;
+	struct rl_thread keeper;
+	struct rl_condition keeper_wake;
 };
 
 void rl_loop_init(struct rl_loop *loop, bool interruptible);
@@ -111,7 +111,7 @@ void rl_loop_enter_expected(struct rl_loop *loop);
 void rl_loop_leave(struct rl_loop *loop);
 
 /* Waits for one of the loop's conditions. */
-void rl_loop_wait(struct rl_loop *loop, pthread_cond_t *condition);
+void rl_loop_wait(struct rl_loop *loop, struct rl_condition *condition);
 
 /* ---- waiters: on the list from the first to the last ---- */
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "core/kinds.h"
+#include "core/lock_options.h"
 #include "core/sized.h"
 #include "core/validity.h"
 
@@ -69,27 +70,27 @@ static struct rl_rules rules_of(const struct redlock_lock_options *o, unsigned n
 {
 	/* Only felt when no quorum answers; a third of the TTL leaves time for the work. */
 	uint64_t by_ttl_ns = rl_time_min(rl_time_ms(DEFAULT_NODE_TIMEOUT_MS), rl_time_ms(o->ttl_ms) / 3);
-	return (struct rl_rules){
-	    .node_count = node_count,
-	    .quorum = quorum,
-	    .policy = &rl_kinds[kind_of(o)],
-	    .ttl_ns = rl_time_ms(o->ttl_ms),
-	    .node_timeout_ns = default_to(rl_time_ms(node_timeout_ms), 0, by_ttl_ns),
-	    .drift_ppm = drift_ppm,
-	    .drift_base_ns = rl_time_ms(drift_ms),
-	    .min_validity_ns = rl_time_ms(o->min_validity_ms),
-	    .wait_ns = rl_time_ms(o->wait_ms),
-	    .noquorum_wait_ns = rl_time_ms(default_to(o->noquorum_wait_ms, REDLOCK_FOREVER, o->wait_ms)),
-	    .quarantine_wait_ns = rl_time_ms(o->quarantine_wait_ms),
-	    .retry_min_ns = rl_time_ms(o->retry_min_ms),
-	    .retry_max_ns = rl_time_ms(o->retry_max_ms),
-	    .renew_ns = rl_time_ms(o->renew_ms),
-	    .danger_ns = rl_time_ms(default_to(o->danger_ms, REDLOCK_DEFAULT_DANGER, o->ttl_ms / 6)),
-	    .max_hold_ns = rl_time_ms(o->max_hold_ms),
-	    .sticky_ns = rl_kinds[kind_of(o)].heirs ? rl_time_ms(o->sticky_ms) : 0,
-	    .max_extends = o->max_extends,
-	    .slots = o->slots,
+	struct rl_rules rules = {.node_count = node_count,
+	                         .quorum = quorum,
+	                         .policy = &rl_kinds[kind_of(o)],
+	                         .node_timeout_ns = default_to(rl_time_ms(node_timeout_ms), 0, by_ttl_ns),
+	                         .drift_ppm = drift_ppm,
+	                         .drift_base_ns = rl_time_ms(drift_ms),
+#define TIME(field) .field##_ns = rl_time_ms(o->field##_ms),
+#define NUMBER(field) .field = o->field,
+#define RULE(unit, field, ...) unit(field)
+	                         RL_LOCK_OPTIONS_MAP(RULE)
+#undef RULE
+#undef NUMBER
+#undef TIME
 	};
+	if (o->noquorum_wait_ms == REDLOCK_FOREVER)
+		rules.noquorum_wait_ns = rules.wait_ns;
+	if (o->danger_ms == REDLOCK_DEFAULT_DANGER)
+		rules.danger_ns = rl_time_ms(o->ttl_ms / 6);
+	if (!rules.policy->heirs)
+		rules.sticky_ns = 0;
+	return rules;
 }
 
 int rl_options_make_rules(struct rl_rules *ret, const struct rl_wish *wish, char *why, size_t size)

@@ -9,13 +9,18 @@
 #include "open.h"
 #include "os/bell.h"
 
+static int fail(const struct redlock_options *o, int error, const char *why)
+{
+	if (o->error_text != NULL && o->error_text_size > 0)
+		snprintf(o->error_text, o->error_text_size, "%s", why);
+	return error;
+}
+
 static int refuse(const struct redlock_options *o, const char *option, const char *why)
 {
 	if (o->error_option != NULL)
 		*o->error_option = option;
-	if (o->error_text != NULL && o->error_text_size > 0)
-		snprintf(o->error_text, o->error_text_size, "%s", why);
-	return REDLOCK_E_INVAL;
+	return fail(o, REDLOCK_E_INVAL, why);
 }
 
 /* ---- a part ---- */
@@ -68,7 +73,7 @@ static int open_part(redlock_client *whole, const struct redlock_options *o,
 	int fd = parts->list[parts->count]->loop.poller.fd;
 	error = rl_poller_watch(&whole->loop.poller, fd, parts->count, RL_READABLE, false);
 	parts->count++;
-	return error == 0 ? 0 : REDLOCK_E_SYSTEM;
+	return error == 0 ? 0 : fail(o, REDLOCK_E_SYSTEM, strerror(-error));
 }
 
 /* ---- all ---- */
@@ -91,10 +96,10 @@ static int open_parts(redlock_client *c, const struct redlock_options *o, const 
 	int error = 0;
 	c->parts = calloc(1, sizeof *c->parts);
 	if (c->parts == NULL)
-		return REDLOCK_E_NOMEM;
+		return fail(o, REDLOCK_E_NOMEM, "out of memory");
 	c->parts->notice_fd = -1;
 	if (!keep_names(&c->parts->sets, sets))
-		return REDLOCK_E_NOMEM;
+		return fail(o, REDLOCK_E_NOMEM, "out of memory");
 	for (unsigned i = 0; i < sets->count && error == 0; i++)
 		if (i != sets->joining)
 			error = open_part(c, o, sets, (struct rl_spread_choice){.set = i});

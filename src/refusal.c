@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Why a lock handle is refused: a table of what options must hold, and one of options that exclude each other
- * (REDLOCK_CONFLICT_MAP). life.c asks when a handle is made, client.c for the options of a client. */
+/* Why a lock handle is refused: a table of what options must hold, one of the ranges of numbers, and one of
+ * options that exclude each other (REDLOCK_CONFLICT_MAP). life.c asks when a handle is made, client.c for the
+ * options of a client. */
 #include "refusal.h"
 
 #include <stdio.h>
 
+#include "core/lock_options.h"
 #include "core/validity.h"
 
 bool rl_refusal_has_ttl(uint64_t ttl_ms)
@@ -94,11 +96,6 @@ static bool has_mode(const struct asked *a)
 	return a->o->mode == REDLOCK_EXCLUSIVE || a->o->mode == REDLOCK_SHARED;
 }
 
-static bool has_slots(const struct asked *a)
-{
-	return a->o->slots <= REDLOCK_MAX_SLOTS;
-}
-
 /* Only a token that is known beforehand has a known slot. */
 static bool has_slot(const struct asked *a)
 {
@@ -127,7 +124,6 @@ static const struct {
     {has_fence, "fence must be 0 or 1", false},
     {has_compat, "compat must be REDLOCK_COMPAT_OFF, _SETNX or _SETNX_SAFE", false},
     {has_mode, "mode must be REDLOCK_EXCLUSIVE or REDLOCK_SHARED", false},
-    {has_slots, "slots must be from 0 to 64", false},
     {has_slot, "slot is for a token, and must be less than slots", false},
     {has_guard, "fence needs the guard, and the client has REDLOCK_GUARD_OFF", false},
 };
@@ -150,6 +146,32 @@ static bool meets_demands(const struct rl_wish *w, const struct rl_rules *r, cha
 			         " (ttl %llu ms, node timeout %llu ms, drift %llu ms, renew %llu ms)", ms(r->ttl_ns),
 			         ms(r->node_timeout_ns), ms(rl_time_add(drift_ns, RL_NS_PER_MS - 1)),
 			         (unsigned long long)w->options->renew_ms);
+		return false;
+	}
+	return true;
+}
+
+/* ---- numbers ---- */
+
+static bool has_numbers(const struct redlock_lock_options *o, char *why, size_t size)
+{
+	const struct {
+		const char *name;
+		uint64_t value, least, most;
+	} numbers[] = {
+#define TIME(field, name, least, most)
+#define NUMBER(field, name, least, most) {name, o->field, least, most},
+#define RANGE(unit, field, name, least, most, ...) unit(field, name, least, most)
+	    RL_LOCK_OPTIONS_MAP(RANGE)
+#undef RANGE
+#undef NUMBER
+#undef TIME
+	};
+	for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
+		if (numbers[i].value >= numbers[i].least && numbers[i].value <= numbers[i].most)
+			continue;
+		snprintf(why, size, "%s must be from %llu to %llu", numbers[i].name,
+		         (unsigned long long)numbers[i].least, (unsigned long long)numbers[i].most);
 		return false;
 	}
 	return true;
@@ -206,5 +228,6 @@ static bool has_no_conflict(const struct rl_wish *w, char *why, size_t size)
 
 bool rl_refusal_of(const struct rl_wish *w, const struct rl_rules *r, char *why, size_t size)
 {
-	return !meets_demands(w, r, why, size) || !has_no_conflict(w, why, size);
+	return !has_numbers(w->options, why, size) || !meets_demands(w, r, why, size) ||
+	       !has_no_conflict(w, why, size);
 }

@@ -318,7 +318,7 @@ void rl_turn_pass_lead(redlock_client *c)
 	} else if (l->drainers > 0) {
 		rl_loop_wake_drainers(l);
 	} else if (l->keeper_runs) {
-		pthread_cond_signal(&l->keeper_wake);
+		rl_thread_signal(&l->keeper_wake);
 	} else if (atomic_load(&l->deferred)) {
 		rl_turn_settle(c); /* nobody sees to it that they are sent in time */
 	}

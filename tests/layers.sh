@@ -226,7 +226,7 @@ check_includes() {
 	includes proto-includes "\"(core|proto)/[a-z_]+\\.h\"|$public|$plain" $(c_files src/proto)
 	includes net-includes "\"(core|proto|net|os)/[a-z_]+\\.h\"|<sys/types\.h>|$public|$plain" \
 		$(c_files src/net ! -name 'resp.c' ! -name 'openssl.*')
-	includes net-includes "\"net/openssl\\.h\"|<openssl/[a-z0-9]+\\.h>|<(dlfcn|pthread)\.h>|$plain" $(c_files src/net -name 'openssl.*')
+	includes net-includes "\"(net/openssl|os/thread)\\.h\"|<openssl/[a-z0-9]+\\.h>|<dlfcn\.h>|$plain" $(c_files src/net -name 'openssl.*')
 	includes net-includes "\"(proto|net)/[a-z_]+\\.h\"|<hiredis/(hiredis|read)\\.h>|$public|$plain" src/net/resp.c
 	# the objects of a node: none of them knows another, nor the node
 	includes net-objects "\"(core/[a-z_]+|proto/[a-z_]+|net/(ledger|facts|outbox))\\.h\"|$plain" src/net/ledger.[ch]
@@ -234,14 +234,13 @@ check_includes() {
 	includes net-objects "\"(core/[a-z_]+|net/(link|backoff|dial|facts|outbox|resp|tls|url)|os/(poller|socket))\\.h\"|$plain" \
 		src/net/link.[ch]
 	includes os-includes "\"os/[a-z_]+\\.h\"|$system" $(c_files src/os)
-	includes client-includes "\"([a-z]+/)?[a-z_]+\\.h\"|<(pthread|semaphore|signal|stdatomic|sys/types)\\.h>|$public|$plain" \
+	includes client-includes "\"([a-z]+/)?[a-z_]+\\.h\"|<(semaphore|signal|stdatomic|sys/types)\\.h>|$public|$plain" \
 		$(c_files src -maxdepth 1)
-	includes config-includes "\"(config/[a-z_]+|os/(file|thread)|core/sized)\\.h\"|$public|$plain" $(c_files src/config)
+	includes config-includes "\"(config/[a-z_]+|os/(file|thread)|core/(sized|lock_options))\\.h\"|$public|$plain" $(c_files src/config)
 	for folder in tools/redlock examples; do
 		includes "${folder%%/*}-includes" "$(own_headers "$folder")$public|$system" $(c_files "$folder")
 	done
-	includes sim-includes "\"[a-z_/]+\\.h\"|$public|$system" $(c_files sim ! -name memory.c)
-	includes sim-includes "\"[a-z_/]+\\.h\"|<hiredis/read\\.h>|$system" sim/memory.c
+	includes sim-includes "\"[a-z_/]+\\.h\"|$public|$system" $(c_files sim)
 }
 
 # ---- The platform ----------------------------------------------------------------------------------------------
@@ -252,6 +251,9 @@ check_platform() {
 		violation platform-test "${line%%:*}" "only src/os knows platforms: ${line#*:}"
 	done < <(grep -rnE '^\s*#\s*(el)?if.*\b(__linux__|__unix__|__APPLE__|__(Free|Net|Open)BSD__|__GLIBC__|_WIN32)\b' \
 		--include='*.[ch]' --exclude-dir=os src)
+	while read -r line; do
+		violation threads "${line%%:*}" "only src/os/thread.h uses pthreads: ${line#*:}"
+	done < <(grep -rn 'pthread' --include='*.[ch]' --exclude=thread.h src)
 }
 
 # ---- Names -----------------------------------------------------------------------------------------------------
@@ -409,6 +411,9 @@ self_test() {
 	plant sim-includes sim/world.c '#include <hiredis/hiredis.h>'
 	plant platform-test src/net/url.c '#ifdef __linux__\n#endif'
 	plant platform-test src/net/url.c '#if defined(__APPLE__)\n#endif'
+	plant threads src/turn.c '#include <pthread.h>'
+	plant threads src/os/lookup.c 'static pthread_mutex_t mutex;'
+	plant threads src/loop.h 'static inline int rl_loop_yield(void) { return pthread_yield(); }'
 	plant clock src/os/random.c '#include <time.h>\nlong rl_random_x(void) { return time(NULL); }'
 	plant clock src/turn.c 'int rl_turn_x(clockid_t id) { struct timespec t; return clock_gettime(id, &t); }'
 	plant prefix-is-file src/net/url.c 'int rl_link_parse(void)\n{\n\treturn 0;\n}'

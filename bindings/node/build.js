@@ -45,7 +45,8 @@ function library() {
 	}
 	const [, tree] = /^CMAKE_HOME_DIRECTORY\S*=(.*)$/m.exec(fs.readFileSync(path.join(build, 'CMakeCache.txt'), 'utf8'));
 	const folder = path.resolve(build, 'lib');
-	const linked = prebuild ? [path.resolve(build, 'src/libredlock.a'), '-lhiredis', '-pthread', '-ldl']
+	const [, needed] = /^Libs\.private: (.*)$/m.exec(fs.readFileSync(path.join(build, 'redlock.pc'), 'utf8'));
+	const linked = prebuild ? [path.resolve(build, 'src/libredlock.a'), ...needed.split(' '), '-ldl']
 		: [`-L${folder}`, '-lredlock', `-Wl,-rpath,${folder}`];
 	return [`-I${path.join(tree, 'include')}`, ...linked];
 }

@@ -247,10 +247,10 @@ REDLOCK_API int redlock_keeper_stop(redlock_client *client);
  * signal ends redlock_acquire(), _extend(), _upgrade(), _downgrade(), _query(), _probe() and _drain() with
  * REDLOCK_E_INTERRUPTED while they wait, as redlock_cancel() would. This also applies to handlers with
  * SA_RESTART, and when a stopped process continues. redlock_release() continues, for a node timeout at most.
- * From its first instruction to its last, such a call blocks all signals but faults, and lets them in while
- * it waits: one that comes in between ends the next wait. A handler that runs before the call, or in another
- * thread, ends nothing: a program that must not miss a signal blocks it before it looks, and uses the calls
- * of loop.h and ppoll(2).
+ * From its first instruction to its last, such a call blocks all signals but faults and those that the
+ * process ignores, and lets them in while it waits: one that comes in between ends the next wait. A handler
+ * that runs before the call, or in another thread, ends nothing: a program that must not miss a signal blocks
+ * it before it looks, and uses the calls of loop.h and ppoll(2).
  *
  * Fork. After fork(2) the child sends nothing: every call on a client or handle that returns an error fails
  * with REDLOCK_E_FORKED, and the others return what they return for NULL, but for redlock_lock_user(). The

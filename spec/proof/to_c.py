@@ -16,7 +16,7 @@ sys.dont_write_bytecode = True
 import notation  # noqa: E402
 
 SIZES = {'Node': 7, 'Quorum': 100, 'Claim': 120, 'Value': 128, 'Ttl': 120, 'Enter': 250, 'Key': 12, 'Name': 4, 'Repair': 60,
-         'Round': 160, 'Token': 128}
+         'Round': 160, 'Token': 128, 'Int': 64}
 INFIX = {'and': '&&', 'or': '||', '+': '+', '-': '-', '<': '<', '<=': '<=', '>': '>', '>=': '>=', '=': '=='}
 WIDE = 'Quorum'  # sentences about all of these are not asked when only time has passed
 
@@ -77,6 +77,8 @@ class C:
             return f'({parts[0]} != {parts[1]})'
         if head == '-' and len(parts) == 1:
             return f'(-{parts[0]})'
+        if len(parts) > 2 and head[0] in '<>=':  # each with the next one
+            return '(' + ' && '.join(f'{a} {INFIX[head]} {b}' for a, b in zip(parts, parts[1:])) + ')'
         return '(' + f' {INFIX[head]} '.join(parts) + ')'
 
     @staticmethod

@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/lock_options.h"
+
 #define CLIENT(field)                                                                                        \
 	RL_WORD_CLIENT, offsetof(struct redlock_options, field), sizeof(((struct redlock_options *)0)->field)
 #define LOCK(field)                                                                                          \
@@ -44,28 +46,25 @@ const struct rl_word rl_words[] = {
     {"guarded-set", RL_WORD_TEXT, CLIENT(guarded_set), 0, 0, NULL, false, NULL},
     {"stop-fd", RL_WORD_NUMBER, CLIENT(stop_fd), 0, INT32_MAX, NULL, false, NULL},
     /* locks */
-    {"ttl", RL_WORD_DURATION, LOCK(ttl_ms), REDLOCK_MIN_TTL_MS, MONTH_MS, NULL, true, "REDLOCK_TTL"},
-    {"wait", RL_WORD_DURATION, LOCK(wait_ms), 0, REDLOCK_FOREVER, NULL, true, "REDLOCK_WAIT"},
-    {"renew", RL_WORD_DURATION, LOCK(renew_ms), 0, MONTH_MS, NULL, true, NULL},
-    {"noquorum-wait", RL_WORD_DURATION, LOCK(noquorum_wait_ms), 0, REDLOCK_FOREVER, NULL, false, NULL},
-    {"quarantine-wait", RL_WORD_DURATION, LOCK(quarantine_wait_ms), 0, REDLOCK_FOREVER, NULL, false, NULL},
-    {"min-validity", RL_WORD_DURATION, LOCK(min_validity_ms), 0, MONTH_MS, NULL, false, NULL},
-    {"retry-min", RL_WORD_DURATION, LOCK(retry_min_ms), 0, MONTH_MS, NULL, false, NULL},
-    {"retry-max", RL_WORD_DURATION, LOCK(retry_max_ms), 0, MONTH_MS, NULL, false, NULL},
-    {"danger", RL_WORD_DURATION, LOCK(danger_ms), 0, MONTH_MS, NULL, false, NULL},
-    {"max-hold", RL_WORD_DURATION, LOCK(max_hold_ms), 0, MONTH_MS, NULL, false, NULL},
-    {"max-extends", RL_WORD_NUMBER, LOCK(max_extends), 0, UINT32_MAX, NULL, false, NULL},
-    {"sticky", RL_WORD_DURATION, LOCK(sticky_ms), 0, MONTH_MS, NULL, false, NULL},
     {"token", RL_WORD_TEXT, LOCK(token), 1, 0, NULL, false, NULL},
     {"fence", RL_WORD_CHOICE, LOCK(fence), 0, 0, YES_NO, false, NULL},
     {"reentrant", RL_WORD_CHOICE, LOCK(reentrant), 0, 0, YES_NO, false, NULL},
     {"compat", RL_WORD_CHOICE, LOCK(compat), 0, 0, "off|setnx|setnx-safe", false, NULL},
-    {"slots", RL_WORD_NUMBER, LOCK(slots), 0, REDLOCK_MAX_SLOTS, NULL, false, NULL},
     {"slot", RL_WORD_NUMBER, LOCK(slot), 0, REDLOCK_MAX_SLOTS - 1, NULL, false, NULL},
     {"mode", RL_WORD_CHOICE, LOCK(mode), 0, 0, "exclusive|shared", false, NULL},
     /* the command's own */
     {"conflict-exit-code", RL_WORD_NUMBER, OF_COMMAND, 0, 255, NULL, true, NULL},
     {"kill-after", RL_WORD_DURATION, OF_COMMAND, 1, MONTH_MS, NULL, true, NULL},
+    {"accept", RL_WORD_TEXT, OF_COMMAND, 0, 0, NULL, true, NULL},
+/* the numbers of a lock */
+#define TIME(field) RL_WORD_DURATION, LOCK(field##_ms)
+#define NUMBER(field) RL_WORD_NUMBER, LOCK(field)
+#define WORD(unit, field, name, least, most, is_key, variable)                                               \
+	{name, unit(field), least, most, NULL, is_key, variable},
+    RL_LOCK_OPTIONS_MAP(WORD)
+#undef WORD
+#undef NUMBER
+#undef TIME
 };
 const size_t rl_words_count = sizeof rl_words / sizeof rl_words[0];
 

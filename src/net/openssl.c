@@ -2,16 +2,17 @@
 #include "net/openssl.h"
 
 #include <dlfcn.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
+
+#include "os/thread.h"
 
 #define TEXT_OF(number) #number
 #define SONAME(base, number) base ".so." TEXT_OF(number)
 
 static struct rl_openssl table; /* written once, under the mutex */
 static bool loaded;
-static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static struct rl_mutex mutex = RL_MUTEX_INITIALIZER;
 
 #if defined RL_OPENSSL_INSIDE
 /* A static command with TLS has OpenSSL inside. */
@@ -71,11 +72,11 @@ static bool load(char *why, size_t why_size)
 
 bool rl_openssl_load(char *why, size_t why_size)
 {
-	pthread_mutex_lock(&mutex);
+	rl_thread_lock(&mutex);
 	if (!loaded)
 		loaded = load(why, why_size);
 	bool done = loaded;
-	pthread_mutex_unlock(&mutex);
+	rl_thread_unlock(&mutex);
 	return done;
 }
 

@@ -62,35 +62,14 @@ void rl_record_leap(struct rl_node *n, uint64_t leap_ns)
 
 /* ---- asking ---- */
 
-/* The TTL from which the node counts its quarantine, which is a quarter longer: the longest of the set, or
- * longer while locks may be there of clients that did not know the set. */
-static uint64_t quarantine_ttl_ms(const struct rl_set *set, uint64_t now_ns)
-{
-	uint64_t unseen_ms = rl_time_sub(set->unseen_until_ns, now_ns) / RL_NS_PER_MS + 1;
-	return rl_time_max(set->ttl_ms, unseen_ms - unseen_ms / 5);
-}
-
-/* All but the id of a question to a node, which is what is in `a->id` now. */
+/* A question to a node, whose id is in `a->id` now. */
 static struct rl_request question(struct rl_node *n, unsigned operation, const char *floor, uint64_t now_ns,
-                                  struct rl_slice record[RL_RECORD_WORDS], char digits[2][24])
+                                  struct rl_set_words *record)
 {
-	struct rl_admission *a = n->admission;
-	const struct rl_set *set = a->set;
-	bool known = set->config[0] != '\0';
-	uint64_t ttl_ms = operation == RL_OP_MEET ? quarantine_ttl_ms(set, now_ns) : set->ttl_ms;
-	snprintf(digits[0], 24, "%llu", (unsigned long long)ttl_ms);
-	snprintf(digits[1], 24, "%llu", (unsigned long long)set->step);
-	record[RL_RECORD_ID] = rl_slice_of(a->id);
-	record[RL_RECORD_MEMBERS] = rl_slice_of(set->members);
-	record[RL_RECORD_QUORUM] = rl_slice_of(set->quorum_text);
-	record[RL_RECORD_TTL] = rl_slice_of(known ? digits[0] : "");
-	record[RL_RECORD_SET] = rl_slice_of(set->id);
-	record[RL_RECORD_STEP] = rl_slice_of(digits[1]);
-	record[RL_RECORD_CONFIG] = rl_slice_of(set->config);
-	record[RL_RECORD_FLOOR] = rl_slice_of(floor);
-	record[RL_RECORD_MEMBER] = rl_slice_of(set->addresses[n->id]);
-	record[RL_RECORD_DONE] = rl_slice_of(set->done ? set->config : "");
-	return (struct rl_request){.operation = operation, .record = record};
+	rl_set_fill(n->admission->set, n->id, operation, now_ns, record);
+	record->words[RL_RECORD_ID] = rl_slice_of(n->admission->id);
+	record->words[RL_RECORD_FLOOR] = rl_slice_of(floor);
+	return (struct rl_request){.operation = operation, .record = record->words};
 }
 
 /* Draws a new id. False: no random bytes are available. */
@@ -106,12 +85,11 @@ static bool draw(struct rl_admission *a)
 /* Queues MEET among the opening commands. */
 static bool meet(struct rl_node *n, uint64_t now_ns)
 {
-	struct rl_slice record[RL_RECORD_WORDS];
+	struct rl_set_words record;
 	struct rl_buffer bytes = {0};
 	struct rl_entry entry = {.setup = RL_SETUP_MEET};
-	char digits[2][24];
 	bool ok = draw(n->admission);
-	struct rl_request r = question(n, RL_OP_MEET, "", now_ns, record, digits);
+	struct rl_request r = question(n, RL_OP_MEET, "", now_ns, &record);
 	ok = ok && rl_request_write(&bytes, &r, RL_FORM_TEXT) &&
 	     rl_outbox_push(&n->link.setup, &entry, (struct rl_slice){bytes.bytes, bytes.size});
 	rl_buffer_free(&bytes);
@@ -143,10 +121,9 @@ bool rl_record_begin(struct rl_node *n, uint64_t now_ns)
 /* Behind all that was asked before. */
 static void ask(struct rl_node *n, unsigned operation, const char *floor, uint64_t now_ns)
 {
-	struct rl_slice record[RL_RECORD_WORDS];
+	struct rl_set_words record;
 	struct rl_entry entry = {.operation = (uint8_t)operation};
-	char digits[2][24];
-	struct rl_request r = question(n, operation, floor, now_ns, record, digits);
+	struct rl_request r = question(n, operation, floor, now_ns, &record);
 	if (n->link.outbox.count == 0)
 		n->link.progress_ns = now_ns; /* the server was not asked anything before, so it does not stall */
 	n->admission->asking = rl_talk_ask(&n->talk, &n->link.outbox, &entry, &r, RL_FORM_TEXT);

@@ -1,52 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 #include "net/set.h"
 
-#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/fence.h"
 #include "core/time.h"
+#include "net/members.h"
 
 /* ---- who the nodes are ---- */
-
-/* As the URL names it: HOST:PORT/DATABASE, unix:PATH/DATABASE, or sentinel:LIST/NAME/DATABASE. */
-static char *address_of(const struct rl_endpoint *e)
-{
-	bool bare = e->is_unix || strchr(e->host, ':') == NULL; /* no IPv6 */
-	size_t size = strlen(e->host) + 32 + RL_URL_MASTER;
-	char *text = malloc(size);
-	if (text == NULL)
-		return NULL;
-	if (e->is_unix)
-		snprintf(text, size, "unix:%s/%u", e->host, e->database);
-	else if (e->master != NULL)
-		snprintf(text, size, "sentinel:%s/%s/%u", e->host, e->master, e->database);
-	else
-		snprintf(text, size, "%s%s%s:%u/%u", bare ? "" : "[", e->host, bare ? "" : "]", e->port, e->database);
-	for (char *at = text; !e->is_unix && e->master == NULL && *at != '\0'; at++)
-		*at = (char)tolower((unsigned char)*at);
-	return text;
-}
-
-static int compare(const void *a, const void *b)
-{
-	return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
-static char *join(char *const *addresses, unsigned count)
-{
-	char *sorted[REDLOCK_MAX_NODES] = {NULL};
-	size_t size = 1, used = 0;
-	for (unsigned i = 0; i < count; i++)
-		size += strlen(sorted[i] = addresses[i]) + 1;
-	qsort(sorted, count, sizeof sorted[0], compare);
-	char *text = malloc(size);
-	for (unsigned i = 0; text != NULL && i < count; i++)
-		used += (size_t)snprintf(text + used, size - used, "%s%s", i > 0 ? " " : "", sorted[i]);
-	return text;
-}
 
 struct rl_set *rl_set_new(const struct rl_endpoint *const *endpoints, unsigned count, unsigned quorum,
                           bool require)
@@ -54,7 +17,7 @@ struct rl_set *rl_set_new(const struct rl_endpoint *const *endpoints, unsigned c
 	struct rl_set *set = calloc(1, sizeof *set);
 	bool ok = set != NULL;
 	for (unsigned i = 0; ok && i < count; i++)
-		ok = (set->addresses[i] = address_of(endpoints[i])) != NULL;
+		ok = (set->addresses[i] = rl_members_address(endpoints[i])) != NULL;
 	if (ok) {
 		set->require = require;
 		set->patience_ns = UINT64_MAX;
@@ -62,7 +25,7 @@ struct rl_set *rl_set_new(const struct rl_endpoint *const *endpoints, unsigned c
 		set->count = count;
 		set->quorum = quorum;
 		snprintf(set->quorum_text, sizeof set->quorum_text, "%u", quorum % 100);
-		set->members = join(set->addresses, count);
+		set->members = rl_members_join(set->addresses, count);
 		ok = set->members != NULL;
 	}
 	if (ok)
@@ -407,6 +370,33 @@ void rl_set_learn(struct rl_set *set, unsigned index, const struct rl_vote *vote
 	forget_if_taken_back(set);
 	set->awaited &= ~(UINT32_C(1) << index);
 	weigh(set);
+}
+
+/* ---- what a node is told ---- */
+
+/* The TTL from which the node counts its quarantine, which is a quarter longer: the longest of the set, or
+ * longer while locks may be there of clients that did not know the set. */
+static uint64_t quarantine_ttl_ms(const struct rl_set *set, uint64_t now_ns)
+{
+	uint64_t unseen_ms = rl_time_sub(set->unseen_until_ns, now_ns) / RL_NS_PER_MS + 1;
+	return rl_time_max(set->ttl_ms, unseen_ms - unseen_ms / 5);
+}
+
+void rl_set_fill(const struct rl_set *set, unsigned index, unsigned operation, uint64_t now_ns,
+                 struct rl_set_words *ret)
+{
+	bool known = set->config[0] != '\0';
+	uint64_t ttl_ms = operation == RL_OP_MEET ? quarantine_ttl_ms(set, now_ns) : set->ttl_ms;
+	snprintf(ret->ttl, sizeof ret->ttl, "%llu", (unsigned long long)ttl_ms);
+	snprintf(ret->step, sizeof ret->step, "%llu", (unsigned long long)set->step);
+	ret->words[RL_RECORD_MEMBERS] = rl_slice_of(set->members);
+	ret->words[RL_RECORD_QUORUM] = rl_slice_of(set->quorum_text);
+	ret->words[RL_RECORD_TTL] = rl_slice_of(known ? ret->ttl : "");
+	ret->words[RL_RECORD_SET] = rl_slice_of(set->id);
+	ret->words[RL_RECORD_STEP] = rl_slice_of(ret->step);
+	ret->words[RL_RECORD_CONFIG] = rl_slice_of(set->config);
+	ret->words[RL_RECORD_MEMBER] = rl_slice_of(set->addresses[index]);
+	ret->words[RL_RECORD_DONE] = rl_slice_of(set->done ? set->config : "");
 }
 
 /* ---- what follows ---- */

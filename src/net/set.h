@@ -19,6 +19,7 @@
 #include "core/offset.h"
 #include "core/vote.h"
 #include "net/url.h"
+#include "proto/ops.h"
 
 enum { RL_SET_ID = 16, RL_SET_RUN_ID = 40, RL_SET_PASS = RL_SET_RUN_ID + 1 + RL_SET_ID };
 
@@ -165,6 +166,16 @@ struct rl_vote rl_set_bare_vote(void);
 
 /* The node has answered: `vote` is the answer to MEET, or says why there is no answer. */
 void rl_set_learn(struct rl_set *set, unsigned index, const struct rl_vote *vote);
+
+/* The words of MEET or ADMIT to node `index`, and the room for those that are numbers. */
+struct rl_set_words {
+	struct rl_slice words[RL_RECORD_WORDS];
+	char ttl[24], step[24];
+};
+
+/* Fills in all words but RL_RECORD_ID and RL_RECORD_FLOOR. They point into `set` and `ret`. */
+void rl_set_fill(const struct rl_set *set, unsigned index, unsigned operation, uint64_t now_ns,
+                 struct rl_set_words *ret);
 
 void rl_set_judge(const struct rl_set *set, unsigned index, struct rl_set_opinion *ret);
 

@@ -6,15 +6,12 @@
  * poller, may be gone by then.
  */
 #include <errno.h>
-#include <limits.h>
 #include <netdb.h>
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include "os/bell.h"
 #include "os/lookup.h"
@@ -127,20 +124,6 @@ static struct rl_lookup *make(const char *host, uint16_t port)
 	return NULL;
 }
 
-static int start_thread(struct rl_lookup *l)
-{
-	pthread_attr_t attributes;
-	pthread_t thread;
-	if (pthread_attr_init(&attributes) != 0)
-		return -ENOMEM;
-	long least = sysconf(_SC_THREAD_STACK_MIN); /* with what thread-local variables of the program need */
-	(void)pthread_attr_setstacksize(&attributes, STACK_BYTES + (least > 0 ? (size_t)least : 0));
-	(void)pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-	int error = rl_thread_start(&thread, &attributes, run, l);
-	pthread_attr_destroy(&attributes);
-	return error;
-}
-
 int rl_lookup_start(const char *host, uint16_t port, struct rl_poller *poller, uint32_t id,
                     struct rl_lookup **ret)
 {
@@ -148,7 +131,7 @@ int rl_lookup_start(const char *host, uint16_t port, struct rl_poller *poller, u
 	if (l == NULL)
 		return -ENOMEM;
 	int error = rl_poller_watch(poller, l->bell, id, RL_READABLE, false);
-	if (error == 0 && (error = start_thread(l)) < 0)
+	if (error == 0 && (error = rl_thread_detach(STACK_BYTES, run, l)) < 0)
 		rl_poller_forget(poller, l->bell);
 	if (error < 0)
 		rl_lookup_leave(l, true); /* there is no thread */

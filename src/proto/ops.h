@@ -20,6 +20,7 @@
 
 #include "core/slice.h"
 #include "core/state.h"
+#include "proto/record_words_generated.h"
 #include "proto/reply.h"
 #include "proto/scripts_generated.h"
 
@@ -57,19 +58,13 @@ enum rl_script {
 
 enum { RL_OP_WORDS = 17 }; /* before a login more than 10 are refused: so many have guarded forms alone */
 
-/* The words about the node set that a request to a node contains. */
+/* The words about the node set that a request to a node contains: `record_` and the name in signatures.
+ * RL_RECORD_ID is random: of this question, and of the quarantine that it may begin. */
 enum rl_record_word {
-	RL_RECORD_ID, /* random: of this question, and of the quarantine that it may begin */
-	RL_RECORD_MEMBERS,
-	RL_RECORD_QUORUM,
-	RL_RECORD_TTL,
-	RL_RECORD_SET,
-	RL_RECORD_STEP,
-	RL_RECORD_CONFIG,
-	RL_RECORD_FLOOR,
-	RL_RECORD_MEMBER,
-	RL_RECORD_DONE,
-	RL_RECORD_WORDS
+#define RL_RECORD_ENUM(NAME) RL_RECORD_##NAME,
+	RL_RECORD_MAP(RL_RECORD_ENUM)
+#undef RL_RECORD_ENUM
+	    RL_RECORD_WORDS
 };
 
 /* A word of a command: a part of the request, or the same for all of them. */

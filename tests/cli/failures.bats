@@ -246,6 +246,17 @@ is_stopped() { # PID
 	until_true has_keys 0 "$all" job
 }
 
+@test "a node that was not waited for is told as that, not as one without an answer" {
+	on_nodes "1 2 3" config set maxmemory 1
+	kill_nodes STOP 4 5
+	for verb in "acquire -n job" "run -n job true"; do
+		# shellcheck disable=SC2086 # words
+		want 69 rl $verb
+		says "nodes 4, 5: not waited for, as its vote could not have made a quorum"
+		[[ $stderr != *"no answer yet"* ]]
+	done
+}
+
 @test "out of memory is one missing vote each, with its reason" {
 	on_nodes "1 2" config set maxmemory 1
 	want 0 rl acquire -n -v job

@@ -103,3 +103,30 @@ load init_helper
 	made "1 2 3"
 	guarded "1 2 3" -n --fence job true
 }
+
+@test "a plain record that still has its pass becomes a member, wherever it is" {
+	for node in 1 2; do
+		on_nodes "1 2 3" flushall
+		made "1 2 3"
+		pass=$(record $node pass)
+		init 0 "1 2 3" --plain
+		on_node $node hset redlock:set pass "$pass"
+		init 0 "1 2 3" --max-ttl 1s --fresh
+		[ "$(grep -c "takes part in the new set" <<<"$output")" = 3 ]
+		guarded "1 2 3" -n -t 1s job true
+	done
+}
+
+@test "an unfinished removal is no reason to add the node, when records were lost" {
+	made "1 2 3 4"
+	init 0 "1 2 3 4" --remove "$(node_url 4)"
+	on_nodes "1 4" flushall
+	init 0 "1 2 3 4" --remove "$(node_url 4)" # node 1 does not know the former list now
+	on_node 4 flushall
+	[[ $(rl status -r "$(urls 1 2 3 4)") != *"its members are"* ]]
+	init 0 "1 2 3" # nor do the others
+	for node in 2 3; do on_node "$node" hdel redlock:set prev prev_config prev_members prev_quorum; done
+	run rl status -r "$(urls 1 2 3 4)"
+	[[ $output == *"its members are"*"give this host these nodes: $(urls 1 2 3)"* ]]
+	[[ $output != *"--add"* ]]
+}

@@ -185,8 +185,12 @@ static struct bytes part(const struct rl_request *r, enum rl_form form, struct e
 	    {"QUEUES", {room->queue.bytes, room->queue.length}},
 	    {"FENCES", {room->fence.bytes, room->fence.length}},
 	};
-	static const char *const record[RL_RECORD_WORDS] = {"ID",   "MEMBERS", "QUORUM", "LONGEST", "SETID",
-	                                                    "STEP", "CONFIG",  "FLOOR",  "MEMBER",  "DONE"};
+	static const char *const record[RL_RECORD_WORDS] = {
+	    [RL_RECORD_ID] = "ID",         [RL_RECORD_MEMBERS] = "MEMBERS", [RL_RECORD_QUORUM] = "QUORUM",
+	    [RL_RECORD_TTL] = "LONGEST",   [RL_RECORD_SET] = "SETID",       [RL_RECORD_STEP] = "STEP",
+	    [RL_RECORD_CONFIG] = "CONFIG", [RL_RECORD_FLOOR] = "FLOOR",     [RL_RECORD_MEMBER] = "MEMBER",
+	    [RL_RECORD_DONE] = "DONE",
+	};
 	for (unsigned i = 0; i < sizeof parts / sizeof parts[0]; i++)
 		if (word_is(word, parts[i].word))
 			return parts[i].part;

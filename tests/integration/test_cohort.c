@@ -141,9 +141,9 @@ static struct {
 /* Another thread may lead, and a late answer about this lock write beside the number. */
 static bool was_passed_on(redlock_lock *lock)
 {
-	pthread_mutex_lock(&crowd.client->loop.mutex);
+	rl_thread_lock(&crowd.client->loop.mutex);
 	bool ret = lock->core.passes > 0;
-	pthread_mutex_unlock(&crowd.client->loop.mutex);
+	rl_thread_unlock(&crowd.client->loop.mutex);
 	return ret;
 }
 

@@ -221,9 +221,9 @@ static void *wait_alone(void *argument)
 static bool leads(const struct member *m)
 {
 	redlock_client *c = m->crowd->client;
-	pthread_mutex_lock(&c->loop.mutex);
+	rl_thread_lock(&c->loop.mutex);
 	bool ret = c->loop.led && c->loop.leader == m->lock->waiter;
-	pthread_mutex_unlock(&c->loop.mutex);
+	rl_thread_unlock(&c->loop.mutex);
 	return ret;
 }
 
@@ -260,9 +260,9 @@ static void *drain_alone(void *argument)
 static bool drain_leads(const struct crowd *crowd)
 {
 	redlock_client *c = crowd->client;
-	pthread_mutex_lock(&c->loop.mutex);
+	rl_thread_lock(&c->loop.mutex);
 	bool ret = c->loop.led && c->loop.leader == NULL;
-	pthread_mutex_unlock(&c->loop.mutex);
+	rl_thread_unlock(&c->loop.mutex);
 	return ret;
 }
 
@@ -302,13 +302,13 @@ static void *wait_shortly(void *argument)
 static bool sleeps(const struct member *m)
 {
 	redlock_client *c = m->crowd->client;
-	pthread_mutex_lock(&c->loop.mutex);
+	rl_thread_lock(&c->loop.mutex);
 	const struct rl_waiter *w = c->loop.waiters;
 	while (w != NULL && w != m->lock->waiter)
 		w = w->next;
 	int64_t unused;
 	bool ret = w != NULL && w->asleep && rl_lock_deadline(&m->lock->core) <= rl_clock_read(&unused);
-	pthread_mutex_unlock(&c->loop.mutex);
+	rl_thread_unlock(&c->loop.mutex);
 	return ret;
 }
 

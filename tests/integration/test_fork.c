@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* After fork(2) the child's calls are refused and send nothing, and the parent does not notice. */
+#include <dirent.h>
+#include <poll.h>
 #include <pthread.h>
 #include <semaphore.h>
+#include <stdio.h>
 #include <unistd.h>
 
 #include "child.h"
@@ -10,6 +13,17 @@
 
 enum { NODES = 3 };
 
+/* A client of one node set, or of three sets of a server each, of which the last joins the others. */
+enum sets { ONE_SET, THREE_SETS };
+
+/* The client and the handles of the parent. */
+struct parent {
+	redlock_client *client;
+	redlock_lock *held, *idle;
+	const char *name;     /* of the lock that is held */
+	unsigned descriptors; /* of the process, without the client */
+};
+
 /* Every call that a child could make. Returns the number of the first that is not refused, 0 when all are. */
 static int refused_in_child(redlock_client *client, redlock_lock *held, redlock_lock *idle)
 {
@@ -17,6 +31,8 @@ static int refused_in_child(redlock_client *client, redlock_lock *held, redlock_
 	struct redlock_vote vote = {.size = sizeof vote};
 	struct redlock_finding finding = {.size = sizeof finding};
 	struct redlock_event event = {.size = sizeof event};
+	struct redlock_stats stats = {.size = sizeof stats};
+	struct redlock_node_stats of_node = {.size = sizeof of_node};
 	redlock_lock *made = NULL;
 	char token[REDLOCK_MAX_TOKEN + 1];
 	size_t length;
@@ -33,12 +49,17 @@ static int refused_in_child(redlock_client *client, redlock_lock *held, redlock_
 	    redlock_start_query(held),
 	    redlock_process(client),
 	    redlock_next(client, &event),
+	    redlock_turn(client, 1, &event),
 	    redlock_drain(client, 10),
 	    redlock_node_status(client, 0, &status),
+	    redlock_node_stats(client, 0, &of_node),
+	    redlock_stats(client, &stats),
+	    redlock_set_credentials(client, "u", "p"),
 	    redlock_lock_vote(held, 0, &vote),
 	    redlock_lock_finding(held, 0, &finding),
 	    redlock_lock_token(held, token, sizeof token, &length),
 	    redlock_keeper_start(client),
+	    redlock_keeper_stop(client),
 	    redlock_notice_fd(client),
 	    redlock_fd(client),
 	    redlock_client_last_error(client, NULL, 0),
@@ -63,62 +84,143 @@ static long long commands_processed(const struct server *server)
 	return strtoll(line + strlen("total_commands_processed:"), NULL, 10);
 }
 
-static void child_in_between(redlock_client *client, redlock_lock *held, redlock_lock *idle, bool close_first)
+static unsigned open_descriptors(void)
+{
+	unsigned count = 0;
+	DIR *dir = opendir("/proc/self/fd");
+	while (dir != NULL && readdir(dir) != NULL)
+		count++;
+	closedir(dir);
+	return count;
+}
+
+static void child_in_between(const struct parent *p, bool close_first)
 {
 	pid_t pid = child_fork();
 	if (pid == 0) {
-		int wrong = refused_in_child(client, held, idle);
+		int wrong = refused_in_child(p->client, p->held, p->idle);
 		if (close_first)
-			redlock_close(client);
-		redlock_lock_free(held);
-		redlock_lock_leave(idle);
+			redlock_close(p->client);
+		redlock_lock_free(p->held);
+		redlock_lock_leave(p->idle);
 		if (!close_first)
-			redlock_close(client);
+			redlock_close(p->client);
+		if (wrong == 0 && open_descriptors() != p->descriptors)
+			wrong = 60;
 		_exit(wrong);
 	}
 	assert_int_equal(child_join(pid), 0);
 }
 
-static void expect_untouched(redlock_client *client, redlock_lock *held, redlock_lock *idle, bool close_first)
+static void expect_untouched(const struct parent *p, unsigned keys, bool close_first)
 {
-	struct fixture_token token = fixture_token(held);
+	struct fixture_token token = fixture_token(p->held);
 	long long before[NODES];
-	assert_driven(client, servers_with_value(&servers, NODES, "parent", token.text) == NODES);
-	assert_int_equal(redlock_drain(client, WAIT_SOON_MS), 0);
+	assert_driven(p->client, servers_with_value(&servers, NODES, p->name, token.text) == keys);
+	assert_int_equal(redlock_drain(p->client, WAIT_SOON_MS), 0);
 	for (unsigned i = 0; i < NODES; i++)
 		before[i] = commands_processed(&servers.server[i]);
-	child_in_between(client, held, idle, close_first);
+	child_in_between(p, close_first);
 	for (unsigned i = 0; i < NODES; i++) /* one is the question itself */
 		assert_int_equal(commands_processed(&servers.server[i]), before[i] + 1);
-	assert_int_equal(servers_with_value(&servers, NODES, "parent", token.text), NODES);
-	assert_true(redlock_remaining_ms(held) > 0);
+	assert_int_equal(servers_with_value(&servers, NODES, p->name, token.text), keys);
+	assert_true(redlock_remaining_ms(p->held) > 0);
+}
+
+static struct redlock_options client_options(enum sets sets)
+{
+	static const char *const names[NODES] = {"a", "b", "c"};
+	static struct redlock_node_set list[NODES];
+	struct redlock_options options = fixture_client(servers.urls, NODES);
+	for (unsigned i = 0; i < NODES; i++)
+		list[i] = (struct redlock_node_set){.size = sizeof list[i],
+		                                    .name = names[i],
+		                                    .urls = &servers.urls[i],
+		                                    .url_count = 1,
+		                                    .joining = i == NODES - 1};
+	if (sets == ONE_SET)
+		return options;
+	options.urls = NULL;
+	options.url_count = 0;
+	options.sets = list;
+	options.set_count = NODES;
+	return options;
+}
+
+/* The first of these names that has so many nodes. */
+static const char *name_on(const struct redlock_options *options, size_t nodes)
+{
+	static char name[32];
+	struct redlock_node_set set = {.size = sizeof set};
+	const char *urls[REDLOCK_MAX_NODES];
+	for (unsigned i = 0; set.url_count != nodes; i++) {
+		struct redlock_name list = {name, (size_t)snprintf(name, sizeof name, "parent-%u", i)};
+		assert_int_equal(redlock_nodes_of(options, &list, 1, urls, &set), 0);
+	}
+	return name;
+}
+
+/* The parent goes on over the same connections, and hears of them by the same descriptor. */
+static void release_by_descriptor(redlock_client *client, redlock_lock *lock)
+{
+	struct redlock_event event = {.size = sizeof event};
+	struct pollfd fd = {.fd = redlock_fd(client), .events = POLLIN};
+	expect_ok(lock, redlock_start_release(lock));
+	assert_int_equal(redlock_process(client), 0); /* sends it */
+	while (redlock_next(client, &event) == 0) {
+		if (redlock_timeout_ns(client) > 0)
+			assert_int_equal(poll(&fd, 1, WAIT_SOON_MS), 1);
+		assert_int_equal(redlock_process(client), 0);
+	}
+	assert_ptr_equal(event.lock, lock);
+	expect_ok(lock, event.result);
+}
+
+static unsigned connections(void)
+{
+	struct raw_reply reply;
+	unsigned count = 0;
+	for (unsigned i = 0; i < NODES; i++) {
+		server_ask(&servers.server[i], &reply, "CLIENT", "LIST", "TYPE", "normal", NULL);
+		for (const char *line = reply.text; (line = strstr(line, "id=")) != NULL; line++)
+			count++;
+	}
+	return count - NODES; /* each question has a connection of its own */
+}
+
+static void run_sets(enum sets sets, bool keeper, bool close_first)
+{
+	unsigned keys = sets == ONE_SET ? NODES : 2;
+	struct redlock_options options = client_options(sets);
+	struct parent p = {.name = name_on(&options, keys), .descriptors = open_descriptors()};
+	own_client *client = fixture_open_with(&options);
+	p.client = client;
+	assert_true(redlock_notice_fd(client) >= 0);
+	p.held = fixture_lock(client, p.name, WAIT_LONG_TTL_MS, WAIT_SOON_MS);
+	p.idle = fixture_lock(client, "idle", WAIT_LONG_TTL_MS, 0);
+	if (keeper)
+		expect_ok(NULL, redlock_keeper_start(client));
+	expect_ok(p.held, redlock_acquire(p.held));
+	expect_untouched(&p, keys, close_first);
+	assert_int_equal(connections(), redlock_node_count(client));
+	expect_ok(p.held, redlock_extend(p.held, 0));
+	expect_ok(p.idle, redlock_acquire(p.idle));
+	expect_ok(p.idle, redlock_release(p.idle));
+	if (keeper) /* its thread reads the descriptor */
+		expect_ok(p.held, redlock_release(p.held));
+	else
+		release_by_descriptor(client, p.held);
+	redlock_lock_free(p.idle);
+	redlock_lock_free(p.held);
+	assert_int_equal(redlock_drain(client, WAIT_SOON_MS), 0);
+	for (unsigned i = 0; i < NODES; i++)
+		assert_int_equal(server_key_count(&servers.server[i]), 0);
 }
 
 static void run(bool keeper, bool close_first)
 {
-	own_client *client = fixture_open(servers.urls, NODES, FIXTURE_NODE_TIMEOUT_MS);
-	redlock_lock *held = fixture_lock(client, "parent", WAIT_LONG_TTL_MS, WAIT_SOON_MS);
-	redlock_lock *idle = fixture_lock(client, "idle", WAIT_LONG_TTL_MS, 0);
-	if (keeper)
-		expect_ok(NULL, redlock_keeper_start(client));
-	expect_ok(held, redlock_acquire(held));
-	expect_untouched(client, held, idle, close_first);
-	/* The parent goes on over the same connections. */
-	struct raw_reply reply;
-	long long connections = 0;
-	for (unsigned i = 0; i < NODES; i++) {
-		server_ask(&servers.server[i], &reply, "CLIENT", "LIST", "TYPE", "normal", NULL);
-		for (const char *line = reply.text; (line = strstr(line, "id=")) != NULL; line++)
-			connections++;
-	}
-	assert_true(connections >= 2LL * NODES);
-	expect_ok(held, redlock_extend(held, 0));
-	expect_ok(idle, redlock_acquire(idle));
-	expect_ok(held, redlock_release(held));
-	redlock_lock_free(idle);
-	redlock_lock_free(held);
-	assert_int_equal(redlock_drain(client, WAIT_SOON_MS), 0);
-	assert_int_equal(server_key_count(&servers.server[0]), 0);
+	run_sets(ONE_SET, keeper, close_first);
+	run_sets(THREE_SETS, keeper, close_first);
 }
 
 TEST(child_frees_then_closes)
@@ -176,10 +278,10 @@ static sem_t inside, leave;
 static void *change(void *argument)
 {
 	redlock_client *client = argument;
-	pthread_mutex_lock(&client->loop.mutex);
+	rl_thread_lock(&client->loop.mutex);
 	sem_post(&inside);
 	sem_wait(&leave);
-	pthread_mutex_unlock(&client->loop.mutex);
+	rl_thread_unlock(&client->loop.mutex);
 	return NULL;
 }
 

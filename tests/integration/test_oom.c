@@ -17,6 +17,7 @@ enum { NODES = 3, TTL_MS = 20000, TIMEOUT_MS = 300, MAX_CALLS = 5000 };
 struct outcome {
 	int open, made, acquire, extend, query, release, drained;
 	unsigned lingering;
+	char why[256]; /* what `open` says */
 };
 
 typedef void scenario(redlock_client *client, redlock_lock *lock, struct outcome *outcome);
@@ -119,6 +120,13 @@ static void by_questions(redlock_client *client, redlock_lock *lock, struct outc
 	redlock_asker_close(asker);
 }
 
+static void by_making_a_handle(redlock_client *client, redlock_lock *lock, struct outcome *outcome)
+{
+	(void)client;
+	(void)lock;
+	outcome->acquire = REDLOCK_E_CANCELLED;
+}
+
 /* ---- options ---- */
 
 static int load(const char *path, struct redlock_options *options)
@@ -130,47 +138,95 @@ static int load(const char *path, struct redlock_options *options)
 	return error;
 }
 
-/* Either the options have all that was asked for, or the call says that there is no memory. */
-static void judge_load(const struct redlock_options *o, int error, unsigned long k)
+static bool has_one_set(const struct redlock_options *o)
 {
-	if (error != 0 && error != REDLOCK_E_NOMEM)
-		fail_msg("failure %lu: %s", k, redlock_error_name(error));
-	if (error != 0)
-		assert_string_equal(o->error_text, "out of memory");
-	else if (o->url_count != 2 || strcmp(o->urls[1], "redis://i") != 0 || strcmp(o->user, "u") != 0 ||
-	         strcmp(o->password, "pw") != 0 || strcmp(o->prefix, "p:") != 0 ||
-	         o->lock_options->ttl_ms != 9000)
-		fail_msg("failure %lu: success, but options are missing", k);
+	return o->url_count == 2 && strcmp(o->urls[1], "redis://i") == 0 && strcmp(o->user, "u") == 0 &&
+	       strcmp(o->password, "pw") == 0 && strcmp(o->prefix, "p:") == 0 && o->lock_options->ttl_ms == 9000;
+}
+
+static int load_sets(const char *path, struct redlock_options *options)
+{
+	return redlock_options_load(options, "prod", path);
+}
+
+static bool has_sets(const struct redlock_options *o)
+{
+	return o->set_count == 3 && strcmp(o->sets[0].name, "a") == 0 && o->sets[0].url_count == 2 &&
+	       strcmp(o->sets[0].urls[1], "redis://g") == 0 && o->sets[1].quorum == 2 &&
+	       strcmp(o->sets[1].urls[1], "redis://i") == 0 && o->sets[1].joining == 0 &&
+	       strcmp(o->sets[2].urls[0], "redis://j") == 0 && o->sets[2].joining == 1;
 }
 
 /* ---- one run ---- */
 
-static struct outcome run(scenario *play)
+/* The servers are one node set, or three sets of one server each, of which the last joins the others. Or the
+ * node is a cluster, none of whose servers is there. */
+enum sets { ONE_SET, THREE_SETS, CLUSTER };
+
+static struct redlock_options client_options(enum sets sets)
+{
+	static const char *const names[NODES] = {"a", "b", "c"};
+	static struct redlock_node_set list[NODES];
+	struct redlock_options options = fixture_client(servers.urls, NODES);
+	options.node_timeout_ms = TIMEOUT_MS;
+	options.prefix = "oom:";
+	options.owner = "tester";
+	if (sets == CLUSTER) {
+		static const char *const url = "redis+cluster://127.0.0.1:1";
+		options.urls = &url;
+		options.url_count = 1;
+	}
+	if (sets != THREE_SETS)
+		return options;
+	for (unsigned i = 0; i < NODES; i++)
+		list[i] = (struct redlock_node_set){.size = sizeof list[i],
+		                                    .name = names[i],
+		                                    .urls = &servers.urls[i],
+		                                    .url_count = 1,
+		                                    .joining = i == NODES - 1};
+	options.urls = NULL;
+	options.url_count = 0;
+	options.sets = list;
+	options.set_count = NODES;
+	return options;
+}
+
+/* A name that is locked on the joining set and on another one. */
+static const char *name_that_moves(const struct redlock_options *options)
+{
+	static char name[32];
+	struct redlock_node_set set = {.size = sizeof set};
+	const char *urls[REDLOCK_MAX_NODES];
+	for (unsigned i = 0; !set.joining; i++) {
+		struct redlock_name list = {name, (size_t)snprintf(name, sizeof name, "job-%u", i)};
+		assert_int_equal(redlock_nodes_of(options, &list, 1, urls, &set), 0);
+	}
+	return name;
+}
+
+static struct outcome run(scenario *play, enum sets sets, const char *name)
 {
 	struct outcome outcome = {0};
 	struct redlock_lock_options lock_options;
 	struct redlock_node_status status = {.size = sizeof status};
 	redlock_client *client = NULL;
 	redlock_lock *lock = NULL;
-	struct redlock_options options = fixture_client(servers.urls, NODES);
+	struct redlock_options options = client_options(sets);
 	redlock_lock_options_init(&lock_options);
-	options.node_timeout_ms = TIMEOUT_MS;
-	options.prefix = "oom:";
-	options.owner = "tester";
 	lock_options.ttl_ms = TTL_MS;
+	options.error_text = outcome.why;
+	options.error_text_size = sizeof outcome.why;
 	outcome.open = redlock_open(&options, &client);
 	if (outcome.open != 0)
 		return outcome;
-	outcome.made = redlock_lock_new(client, "job", &lock_options, &lock);
+	outcome.made = redlock_lock_new(client, name, &lock_options, &lock);
 	if (outcome.made == 0)
 		play(client, lock, &outcome);
 	redlock_lock_free(lock);
 	failmalloc_disarm(); /* memory is there again, and what is owed can be settled */
 	outcome.drained = redlock_drain(client, WAIT_SOON_MS);
-	for (unsigned i = 0; i < NODES; i++) {
-		if (redlock_node_status(client, i, &status) == 0)
-			outcome.lingering += status.lingering;
-	}
+	for (unsigned i = 0; redlock_node_status(client, i, &status) == 0; i++)
+		outcome.lingering += status.lingering;
 	redlock_close(client);
 	return outcome;
 }
@@ -191,6 +247,8 @@ static void judge(const struct outcome *o, unsigned long k, bool all_behind)
 	    (!is_allowed(o->query) && o->query != REDLOCK_E_GONE))
 		fail_msg("failure %lu %s: open %d, new %d, acquire %d, query %d, extend %d, release %d", k, how,
 		         o->open, o->made, o->acquire, o->query, o->extend, o->release);
+	if (o->open == REDLOCK_E_NOMEM && strstr(o->why, "out of memory") == NULL)
+		fail_msg("failure %lu %s: the client does not open, because of '%s'", k, how, o->why);
 	bool said = o->release != 0 || o->lingering > 0 || o->drained != 0;
 	for (unsigned i = 0; i < NODES; i++) {
 		if (server_key_count(&servers.server[i]) > 0 && !said)
@@ -200,16 +258,18 @@ static void judge(const struct outcome *o, unsigned long k, bool all_behind)
 	}
 }
 
-static void sweep(scenario *play, bool all_behind)
+static void sweep_sets(scenario *play, bool all_behind, enum sets sets)
 {
 	if (!failmalloc_works()) {
-		print_message("allocations cannot be made to fail under a sanitizer or valgrind\n");
+		print_message("allocations cannot be made to fail under ThreadSanitizer or valgrind\n");
 		skip();
 	}
+	struct redlock_options options = client_options(sets);
+	const char *name = sets != THREE_SETS ? "job" : name_that_moves(&options);
 	unsigned long complete = 0;
 	for (unsigned long k = 1; k < MAX_CALLS; k++) {
 		failmalloc_arm(k, all_behind);
-		struct outcome outcome = run(play);
+		struct outcome outcome = run(play, sets, name);
 		judge(&outcome, k, all_behind);
 		if (failmalloc_failures() == 0) {
 			complete = k;
@@ -218,6 +278,11 @@ static void sweep(scenario *play, bool all_behind)
 	}
 	assert_in_range(complete, 10, MAX_CALLS); /* a run without a failure came, and not at once */
 	print_message("%lu places where memory may run out\n", complete - 1);
+}
+
+static void sweep(scenario *play, bool all_behind)
+{
+	sweep_sets(play, all_behind, ONE_SET);
 }
 
 TEST(blocking_one_failure)
@@ -250,6 +315,31 @@ TEST(questions_one_failure)
 	sweep(by_questions, false);
 }
 
+TEST(handle_of_a_cluster_one_failure)
+{
+	sweep_sets(by_making_a_handle, false, CLUSTER);
+}
+
+TEST(several_sets_one_failure)
+{
+	sweep_sets(by_blocking_calls, false, THREE_SETS);
+}
+
+TEST(several_sets_no_memory_from_then_on)
+{
+	sweep_sets(by_blocking_calls, true, THREE_SETS);
+}
+
+TEST(several_sets_in_a_loop_one_failure)
+{
+	sweep_sets(by_event_loop, false, THREE_SETS);
+}
+
+TEST(handles_of_several_sets_one_failure)
+{
+	sweep_sets(by_many_handles, false, THREE_SETS);
+}
+
 static const char *write_file(const char *name, const char *text)
 {
 	static char path[128];
@@ -261,13 +351,27 @@ static const char *write_file(const char *name, const char *text)
 	return path;
 }
 
-static void sweep_load(bool all_behind)
+/* Options that are read from a file, and what they must be. */
+struct loading {
+	int (*load)(const char *path, struct redlock_options *options);
+	bool (*is_whole)(const struct redlock_options *options);
+	const char *path;
+};
+
+/* Either the options have all that was asked for, or the call says that there is no memory. */
+static void judge_load(const struct loading *l, const struct redlock_options *o, int error, unsigned long k)
 {
-	char text[512], lines[512];
-	snprintf(lines, sizeof lines,
-	         "cluster = a\n[cluster a]\nurl = redis://f\nurl = redis://g\nprefix = p:\npassword-file = %s\n",
-	         write_file("password", "pw\n"));
-	const char *path = write_file("redlock.conf", lines);
+	if (error != 0 && error != REDLOCK_E_NOMEM)
+		fail_msg("failure %lu: %s", k, redlock_error_name(error));
+	if (error != 0)
+		assert_string_equal(o->error_text, "out of memory");
+	else if (!l->is_whole(o))
+		fail_msg("failure %lu: success, but options are missing", k);
+}
+
+static void sweep_load(const struct loading *l, bool all_behind)
+{
+	char text[512];
 	unsigned long k = 1;
 	for (; k < MAX_CALLS && (k == 1 || failmalloc_failures() > 0); k++) {
 		struct redlock_options options;
@@ -276,9 +380,9 @@ static void sweep_load(bool all_behind)
 		options.error_text = text;
 		options.error_text_size = sizeof text;
 		failmalloc_arm(k, all_behind);
-		int error = load(path, &options);
+		int error = l->load(l->path, &options);
 		failmalloc_disarm();
-		judge_load(&options, error, k);
+		judge_load(l, &options, error, k);
 		redlock_options_clear(&options);
 		if (failmalloc_outstanding() != 0)
 			fail_msg("failure %lu: %ld blocks leaked", k, failmalloc_outstanding());
@@ -288,21 +392,53 @@ static void sweep_load(bool all_behind)
 	assert_in_range(k, failmalloc_works() ? 10 : 1, MAX_CALLS);
 }
 
+static struct loading of_one_set(void)
+{
+	char lines[512];
+	snprintf(lines, sizeof lines,
+	         "cluster = a\n[cluster a]\nurl = redis://f\nurl = redis://g\nprefix = p:\npassword-file = %s\n",
+	         write_file("password", "pw\n"));
+	return (struct loading){load, has_one_set, write_file("redlock.conf", lines)};
+}
+
+static struct loading of_several_sets(void)
+{
+	return (struct loading){load_sets, has_sets,
+	                        write_file("sets.conf", "[cluster a]\nurl = redis://f\nurl = redis://g\n"
+	                                                "[cluster b]\nurl = redis://h, redis://i\nquorum = 2\n"
+	                                                "[cluster c]\nurl = redis://j\n"
+	                                                "[cluster prod]\nquorums = a b\njoining = c\n")};
+}
+
 TEST(options_one_failure)
 {
-	sweep_load(false);
+	struct loading loading = of_one_set();
+	sweep_load(&loading, false);
 }
 
 TEST(options_no_memory_from_then_on)
 {
-	sweep_load(true);
+	struct loading loading = of_one_set();
+	sweep_load(&loading, true);
+}
+
+TEST(options_of_several_sets_one_failure)
+{
+	struct loading loading = of_several_sets();
+	sweep_load(&loading, false);
+}
+
+TEST(options_of_several_sets_no_memory_from_then_on)
+{
+	struct loading loading = of_several_sets();
+	sweep_load(&loading, true);
 }
 
 /* Without a failure everything works, or the tests above would prove nothing. */
 TEST(no_failure)
 {
 	failmalloc_arm(0, false);
-	struct outcome outcome = run(by_blocking_calls);
+	struct outcome outcome = run(by_blocking_calls, ONE_SET, "job");
 	assert_int_equal(outcome.open, 0);
 	expect_ok(NULL, outcome.acquire);
 	expect_ok(NULL, outcome.query);

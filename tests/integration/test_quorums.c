@@ -223,6 +223,46 @@ TEST(events_of_all_sets_come_in_one_turn)
 	assert_int_equal(redlock_drain(client, WAIT_SOON_MS), 0);
 }
 
+/* redlock_next() returns 0 only when no set has an event. */
+TEST(no_event_of_any_set_is_left)
+{
+	own_client *client = open_spread(SETS, SETS);
+	redlock_lock *locks[NAMES];
+	struct redlock_stats stats = {.size = sizeof stats};
+	struct redlock_event event = {.size = sizeof event};
+	unsigned count = 0;
+	for (unsigned i = 0; i < NAMES; i++) {
+		locks[i] = fixture_lock(client, name_of(i), WAIT_LONG_TTL_MS, 0);
+		expect_ok(locks[i], redlock_start_acquire(locks[i]));
+	}
+	assert_driven(client, redlock_stats(client, &stats) == 0 && stats.acquires[0] == NAMES);
+	while (redlock_next(client, &event) == 1)
+		count++;
+	assert_int_equal(count, NAMES);
+	for (unsigned i = 0; i < NAMES; i++)
+		redlock_lock_free(locks[i]);
+	assert_int_equal(redlock_drain(client, WAIT_SOON_MS), 0);
+}
+
+/* A node that hangs is owed a release, whichever set it belongs to. */
+TEST(a_drain_waits_for_each_set)
+{
+	own_client *client = open_spread(SETS, SETS);
+	for (size_t i = 0, set = 0; set < SETS; i++) {
+		const char *name = name_of((unsigned)i);
+		if (set_of(name) != set)
+			continue;
+		own_lock *lock = fixture_held(client, name, WAIT_LONG_TTL_MS, 0);
+		assert_driven(client, keys_in(set, name) == NODES);
+		server_pause(&servers.server[set * NODES]);
+		expect_ok(lock, redlock_release(lock));
+		assert_true(redlock_drain(client, 0) > 0);
+		server_resume(&servers.server[set * NODES]);
+		expect_settled(client, ALL, name);
+		set++;
+	}
+}
+
 static void expect_refused_lock(redlock_client *client, int error, const char *want)
 {
 	char why[256] = "";

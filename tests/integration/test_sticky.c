@@ -38,11 +38,11 @@ static redlock_client *kept_client(void)
 static bool is_kept(redlock_lock *lock, bool for_ever)
 {
 	struct rl_loop *loop = &lock->client->loop;
-	pthread_mutex_lock(&loop->mutex);
+	rl_thread_lock(&loop->mutex);
 	bool kept = lock->core.phase == RL_KEPT;
 	if (kept && for_ever)
 		lock->core.keep_until_ns = RL_TIME_NEVER;
-	pthread_mutex_unlock(&loop->mutex);
+	rl_thread_unlock(&loop->mutex);
 	return kept;
 }
 
@@ -221,9 +221,9 @@ TEST(so_does_one_that_shares_or_wants_several_names)
 
 static bool was_asked_for(redlock_lock *lock)
 {
-	pthread_mutex_lock(&lock->client->loop.mutex);
+	rl_thread_lock(&lock->client->loop.mutex);
 	bool asked = lock->client->kept.away_until_ns > 0;
-	pthread_mutex_unlock(&lock->client->loop.mutex);
+	rl_thread_unlock(&lock->client->loop.mutex);
 	return asked;
 }
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * malloc(3) that fails at the n-th call. Linked into a program it takes the place of the C library's for all
- * that the program calls, hiredis included. Not under sanitizers or valgrind, which have their own.
+ * that the program calls, hiredis included, also under AddressSanitizer. Not under ThreadSanitizer or
+ * valgrind, which have their own.
  */
 #pragma once
 

@@ -13,6 +13,7 @@ from patches_many import MANY_DEFECTS, MANY_ROWS
 from patches_slots import SLOTS_DEFECTS, SLOTS_ROWS
 from patches_own import OWN_DEFECTS, OWN_ROWS
 from patches_setnx import SETNX_DEFECTS, SETNX_ROWS
+from patches_sets import SETS_DEFECTS, SETS_ROWS
 from patches_shared import SHARED_DEFECTS, SHARED_ROWS
 from patches_waiting import WAITING_DEFECTS, WAITING_ROWS
 
@@ -51,7 +52,7 @@ DEFECTS = {
 	31: "a fencing counter goes back",
 }
 for more in (OWN_DEFECTS, WAITING_DEFECTS, HANDING_DEFECTS, GUARD_DEFECTS, MANY_DEFECTS, SLOTS_DEFECTS, SHARED_DEFECTS,
-		SETNX_DEFECTS):
+		SETNX_DEFECTS, SETS_DEFECTS):
 	if DEFECTS.keys() & more.keys():
 		raise ValueError(f"a number for two defects: {DEFECTS.keys() & more.keys()}")
 	DEFECTS.update(more)
@@ -200,9 +201,9 @@ ROWS = [
 		"if (l->phase == RL_HELD && e->now_ns >= l->valid_until_ns)\n\t\trl_hold_lose(l, RL_COUNT_EXPIRED, fx);",
 		"if (l->phase == RL_HELD && e->now_ns >= l->valid_until_ns && !l->round.open)\n\t\trl_hold_lose(l, RL_COUNT_EXPIRED, fx);"),
 	# ---- 11 ----
-	("option: max_extends", 11, "src/options.c", ".max_extends = o->max_extends,", ""),
-	("option: max_hold_ms", 11, "src/options.c", ".max_hold_ns = rl_time_ms(o->max_hold_ms),", ""),
-	("option: min_validity_ms", 11, "src/options.c", ".min_validity_ns = rl_time_ms(o->min_validity_ms),", ""),
+	("option: max_extends", 11, "src/options.c", "rules.sticky_ns = 0;\n\treturn rules;", "rules.sticky_ns = 0;\n\trules.max_extends = 0;\n\treturn rules;"),
+	("option: max_hold_ms", 11, "src/options.c", "rules.sticky_ns = 0;\n\treturn rules;", "rules.sticky_ns = 0;\n\trules.max_hold_ns = 0;\n\treturn rules;"),
+	("option: min_validity_ms", 11, "src/options.c", "rules.sticky_ns = 0;\n\treturn rules;", "rules.sticky_ns = 0;\n\trules.min_validity_ns = 0;\n\treturn rules;"),
 	("option: quorum", 11, "src/client.c",
 		"c->nodes.quorum = o->quorum != 0 ? o->quorum : rl_quorum_least(c->nodes.count);",
 		"c->nodes.quorum = rl_quorum_least(c->nodes.count);"),
@@ -306,8 +307,8 @@ ROWS = [
 		"return rl_time_add(t0_ns, ttl_ns - drift_ns);"),
 	("granted too late: no release", 25, ACQUIRE,
 		"rl_acquire_fail(l, e, ask->refused, false, fx);", "rl_acquire_end(l, ask->refused, fx);"),
-	("wait 0 means a default", 25, "src/options.c", ".wait_ns = rl_time_ms(o->wait_ms),",
-		".wait_ns = rl_time_ms(o->wait_ms != 0 ? o->wait_ms : 1000),"),
+	("wait 0 means a default", 25, "src/options.c", "rules.sticky_ns = 0;\n\treturn rules;",
+		"rules.sticky_ns = 0;\n\trules.wait_ns = rules.wait_ns != 0 ? rules.wait_ns : rl_time_ms(1000);\n\treturn rules;"),
 	# ---- 26 ----
 	("a last round may end beyond the wait", 26, ACQUIRE,
 		"uint64_t until = l->rules->wait_ns == 0 ? RL_TIME_NEVER : l->wait_until_ns;", "uint64_t until = RL_TIME_NEVER;"),
@@ -360,7 +361,7 @@ ROWS = [
 
 def hand_written():
 	ret = []
-	for name, defect, *rest in [*ROWS, *OWN_ROWS, *WAITING_ROWS, *HANDING_ROWS, *MANY_ROWS, *SLOTS_ROWS, *GUARD_ROWS, *SHARED_ROWS, *SETNX_ROWS]:
+	for name, defect, *rest in [*ROWS, *OWN_ROWS, *WAITING_ROWS, *HANDING_ROWS, *MANY_ROWS, *SLOTS_ROWS, *GUARD_ROWS, *SHARED_ROWS, *SETNX_ROWS, *SETS_ROWS]:
 		edits = [(rest[i], replace_once(rest[i + 1], rest[i + 2])) for i in range(0, len(rest), 3)]
 		ret.append(Mutant(name, "hand", str(defect), edits, rest[0]))
 	return ret

@@ -41,11 +41,15 @@ static void hidden_url(const char *url, char *buffer, size_t size)
 static const char *value_text(const struct settings *settings, const struct option_spec *spec, char *buffer)
 {
 	const void *field = (const char *)settings + spec->field;
-	uint64_t number = spec->kind == OPTION_TEXT || spec->kind == OPTION_URLS ? 0 : *(const uint64_t *)field;
+	bool is_number =
+	    spec->kind == OPTION_DURATION || spec->kind == OPTION_NUMBER || spec->kind == OPTION_WORD;
+	uint64_t number = is_number ? *(const uint64_t *)field : 0;
 	bool is_set = settings_source(settings, spec->field) != NULL;
 	buffer[0] = '\0';
 	if (spec->kind == OPTION_TEXT && *(const char *const *)field != NULL)
 		snprintf(buffer, VALUE_MAX, "%s", *(const char *const *)field);
+	else if (spec->kind == OPTION_TEXTS)
+		text_list_join(field, buffer, VALUE_MAX);
 	else if (spec->kind == OPTION_DURATION && (number != REDLOCK_FOREVER || is_set) &&
 	         (number != 0 || spec->min == 0))
 		redlock_duration_text(number, buffer, VALUE_MAX);

@@ -7,7 +7,7 @@
 #include "doctor/doctor.h"
 #include "message.h"
 
-static const struct option_group *const groups[] = {&node_options, &output_options, NULL};
+static const struct option_group *const groups[] = {&accept_options, &node_options, &output_options, NULL};
 
 static const char *const level_words[DOCTOR_LEVELS] = {
 #define LEVEL_WORD(name, word) [DOCTOR_##name] = (word),
@@ -24,6 +24,7 @@ struct entry {
 };
 
 struct findings {
+	const struct settings *settings;
 	struct entry *list;
 	size_t count, room;
 	int node; /* the node whose findings are added */
@@ -44,14 +45,17 @@ static void add_finding(void *user, const struct doctor_finding *finding)
 		all->list = list;
 		all->room = room;
 	}
-	all->list[all->count++] = (struct entry){all->node, false, *finding};
-	all->of[finding->level]++;
+	struct entry *e = &all->list[all->count++];
+	*e = (struct entry){all->node, false, *finding};
+	if (finding->level == DOCTOR_WARNING && doctor_is_accepted(all->settings, finding->check))
+		e->finding.level = DOCTOR_ACCEPTED;
+	all->of[e->finding.level]++;
 }
 
 /* False: out of memory. */
 static bool find_all(const struct doctor *doctor, struct findings *all)
 {
-	*all = (struct findings){.node = -1};
+	*all = (struct findings){.settings = doctor->session->settings, .node = -1};
 	for (; all->node < (int)doctor->nodes && !all->failed; all->node++)
 		doctor_check(doctor, all->node, add_finding, all);
 	return !all->failed;
@@ -104,8 +108,8 @@ static void print_level(const struct doctor *doctor, struct findings *all, enum 
 			continue;
 		e->shown = true;
 		put_owners(doctor, all, i, owners, sizeof owners);
-		put_line("  %s: %s: %s%s%s", owners, level_words[level], f->text, f->advice[0] ? "; " : "",
-		         f->advice);
+		put_line("  %s: %s: %s%s%s [%s]", owners, level_words[level], f->text, f->advice[0] ? "; " : "",
+		         f->advice, f->check);
 	}
 }
 
@@ -126,10 +130,13 @@ static void print_text(const struct doctor *doctor, struct findings *all)
 {
 	bool notes = doctor->session->settings->verbose;
 	const unsigned *of = all->of;
-	put_line("%u node%s, %u needed: %u error%s, %u warning%s, %u note%s%s", doctor->nodes,
+	char accepted[32] = "";
+	if (of[DOCTOR_ACCEPTED] > 0)
+		snprintf(accepted, sizeof accepted, " (and %u accepted)", of[DOCTOR_ACCEPTED]);
+	put_line("%u node%s, %u needed: %u error%s, %u warning%s%s, %u note%s%s", doctor->nodes,
 	         plural(doctor->nodes), doctor->report.quorum, of[DOCTOR_ERROR], plural(of[DOCTOR_ERROR]),
-	         of[DOCTOR_WARNING], plural(of[DOCTOR_WARNING]), of[DOCTOR_NOTE], plural(of[DOCTOR_NOTE]),
-	         of[DOCTOR_NOTE] > 0 && !notes ? " (-v shows them)" : "");
+	         of[DOCTOR_WARNING], plural(of[DOCTOR_WARNING]), accepted, of[DOCTOR_NOTE],
+	         plural(of[DOCTOR_NOTE]), of[DOCTOR_NOTE] > 0 && !notes ? " (-v shows them)" : "");
 	char guard[256];
 	put_line("guard: %s", guard_view_text(&doctor->guard, guard, sizeof guard));
 	for (unsigned level = DOCTOR_LEVELS; level-- > (notes ? 0 : DOCTOR_NOTE + 1);)
@@ -182,7 +189,7 @@ static void json_node(const struct doctor *doctor, const struct findings *all, u
 
 static void print_json(const struct doctor *doctor, struct findings *all)
 {
-	static const char *const words[DOCTOR_LEVELS] = {"notes", "unseen", "warnings", "errors"};
+	static const char *const words[DOCTOR_LEVELS] = {"notes", "unseen", "accepted", "warnings", "errors"};
 	struct json json;
 	json_init(&json, stdout);
 	report_json_begin(&doctor->report, &json);
@@ -223,9 +230,12 @@ static int run(const struct settings *given, int argc, char **argv)
 	(void)argc, (void)argv;
 	struct settings settings = *given;
 	struct session session;
+	int code = doctor_check_accept(given);
+	if (code != EXIT_OK)
+		return code;
 	settings.interruptible = true;
 	struct doctor *doctor = calloc(1, sizeof *doctor);
-	int code = doctor != NULL ? session_open(&session, &settings) : EXIT_INTERNAL;
+	code = doctor != NULL ? session_open(&session, &settings) : EXIT_INTERNAL;
 	if (doctor == NULL) {
 		complain(MSG(NO_MEMORY));
 		return code;
@@ -242,13 +252,15 @@ const struct command cmd_doctor = {
     .name = "doctor",
     .arguments = "",
     .summary = "say what is wrong with the nodes, and what to do",
-    .details = "Asks each node for its identity, its settings, its clock, the rights of the user, and which "
-               "keys under --prefix have no expiry. No lock is changed; in a guarded set it may begin or end "
-               "the quarantine of a node, as any client does. A check that a node "
-               "does not permit is left out, and named. -v also shows notes: these are no faults, or none "
-               "here.\n"
-               "Exit code 0: nothing is wrong; 1: warnings; 2: errors, with which locks are not safe or "
-               "cannot be acquired.\n",
+    .details =
+        "Asks each node for its identity, its settings, its clock, the rights of the user, and which "
+        "keys under --prefix have no expiry. No lock is changed; in a guarded set it may begin or end "
+        "the quarantine of a node, as any client does. A check that a node "
+        "does not permit is left out, and named. -v also shows notes: these are no faults, or none "
+        "here.\n"
+        "Exit code 0: nothing is wrong; 1: warnings that --accept, or `accept` in the configuration, does "
+        "not name; 2: errors, with which locks are not safe or "
+        "cannot be acquired.\n",
     .groups = groups,
     .min_args = 0,
     .max_args = 0,

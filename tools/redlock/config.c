@@ -17,7 +17,8 @@
 #include "values.h"
 
 const struct option_group *const config_groups[] = {
-    &node_options, &ttl_options, &wait_options, &busy_options, &renew_options, &kill_options, NULL};
+    &node_options,  &ttl_options,  &wait_options,   &busy_options,
+    &renew_options, &kill_options, &accept_options, NULL};
 
 static int out_of_memory(void)
 {

@@ -76,6 +76,22 @@ static void compare(struct move *move, unsigned nodes)
 		}
 }
 
+/* Whether the set accepts this list beside its members, as a change is not finished. A node whose record was
+ * written anew does not know the former list, so any record of the latest configuration may tell. */
+static bool is_former(const struct move *move, const struct guard_record *records, unsigned nodes)
+{
+	const char *members[REDLOCK_MAX_NODES];
+	bool found = false;
+	for (unsigned i = 0; i < nodes; i++)
+		members[i] = move->member[i];
+	char *list = guard_record_join(members, nodes);
+	for (unsigned i = 0; i < nodes && list != NULL && !found; i++)
+		found = is_sound(&records[i]) && strcmp(list, records[i].field[GUARD_PREV_MEMBERS]) == 0 &&
+		        strcmp(records[i].field[GUARD_CONFIG], move->latest->field[GUARD_CONFIG]) == 0;
+	free(list);
+	return found;
+}
+
 /* The URL of a member, with the scheme of another node where the member's own is not known. */
 static void put_url(const char *member, const char *like, char *buffer, size_t size)
 {
@@ -109,7 +125,8 @@ static bool was_member(const struct move *move, const struct guard_record *r)
 {
 	bool same = strcmp(r->field[GUARD_SET], move->latest->field[GUARD_SET]) == 0;
 	bool own = is_sound(r) && strcmp(r->field[GUARD_NODE], move->member[move->joins]) == 0;
-	return same && (r->state == GUARD_REMOVED_ || own);
+	bool leaves = strcmp(move->latest->field[GUARD_LEAVING], move->member[move->joins]) == 0;
+	return leaves || (same && (r->state == GUARD_REMOVED_ || own));
 }
 
 /* The URLs of the members: those of the list, where it has them. */
@@ -172,13 +189,7 @@ bool guard_move_text(const struct guard_record *records, const char *const *urls
 	compare(&move, nodes);
 	if (move.missing + move.added == 0)
 		return false;
-	const char *former[REDLOCK_MAX_NODES];
-	for (unsigned i = 0; i < nodes; i++)
-		former[i] = move.member[i];
-	char *list = guard_record_join(former, nodes);
-	bool is_former = list != NULL && strcmp(list, move.latest->field[GUARD_PREV_MEMBERS]) == 0;
-	free(list);
-	if (is_former)
+	if (is_former(&move, records, nodes))
 		return false;
 	size_t used = (size_t)snprintf(buffer, size, "%s", move.latest->field[GUARD_MEMBERS]);
 	if (used < size)

@@ -48,7 +48,7 @@ enum guard_field {
 #undef GUARD_FIELD_ENUM
 	    GUARD_FIELDS
 };
-/* The first ones, up to `done`, are what a change quotes: ops/operator/write_record.lua. */
+/* The first ones, up to `done`, are what a change quotes: ops/operator/write_record.lua gets their names. */
 enum { GUARD_QUOTED = GUARD_DONE + 1 };
 
 /* X(NAME, word). Two of them are of the node's process: whether it has forgotten what it had. */

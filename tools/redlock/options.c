@@ -122,6 +122,12 @@ static const struct option_spec kind_specs[] = {
 };
 const struct option_group kind_options = {"Kind", kind_specs, sizeof kind_specs / sizeof kind_specs[0]};
 
+static const struct option_spec accept_specs[] = {
+    {0, "accept", "CHECK[,CHECK...]", OPTION_TEXTS, FIELD(accept), 0, 0,
+     "show warnings of these checks, but do not count them; the check is the word in brackets"},
+};
+const struct option_group accept_options = {"Findings", accept_specs, 1};
+
 void settings_init(struct settings *settings)
 {
 	memset(settings, 0, sizeof *settings);
@@ -143,6 +149,7 @@ void settings_clear(struct settings *settings)
 	text_list_free(&settings->url_sources);
 	text_list_free(&settings->texts);
 	text_list_free(&settings->also);
+	text_list_free(&settings->accept);
 	text_list_free(&settings->clusters);
 	secret_free(settings->password);
 }
@@ -311,16 +318,23 @@ static struct setting_source *source_of(struct settings *settings, size_t field)
 	return &settings->sources[settings->source_count++];
 }
 
+/* Empties a list before its first value of a higher rank. */
+static void drop_list(struct settings *settings, const struct option_spec *spec)
+{
+	if (spec->kind == OPTION_URLS || spec->kind == OPTION_TEXTS)
+		text_list_free((struct text_list *)((char *)settings + spec->field));
+	if (spec->kind == OPTION_URLS)
+		text_list_free(&settings->url_sources);
+}
+
 bool settings_store(struct settings *settings, const struct option_spec *spec, const char *text,
                     enum setting_rank rank, const char *where, char *problem, size_t size)
 {
 	struct setting_source *source = source_of(settings, spec->field);
 	if (source == NULL || source->rank > rank)
 		return true;
-	if (spec->kind == OPTION_URLS && source->rank < rank) {
-		text_list_free(&settings->urls);
-		text_list_free(&settings->url_sources);
-	}
+	if (source->rank < rank)
+		drop_list(settings, spec);
 	if (!parse(settings, spec, text, problem, size))
 		return false;
 	source->rank = rank;

@@ -111,6 +111,7 @@ struct settings {
 	bool odd, orphans, follow;
 	const char *holder, *reason; /* break; NULL */
 	bool waiters, yes;
+	struct text_list accept; /* doctor: comma lists of checks */
 	bool quiet;
 	bool verbose;
 	bool json;
@@ -162,6 +163,7 @@ extern const struct option_group kill_options;   /* -k */
 extern const struct option_group busy_options;   /* -E of run */
 extern const struct option_group names_options;  /* --also --slots */
 extern const struct option_group kind_options;   /* --reentrant */
+extern const struct option_group accept_options; /* --accept of doctor */
 
 void settings_init(struct settings *settings);
 void settings_clear(struct settings *settings);
@@ -174,8 +176,9 @@ enum option_order { OPTIONS_ANYWHERE, OPTIONS_FIRST };
 int options_parse(struct settings *settings, const char *command, const struct option_group *const *groups,
                   enum option_order order, int argc, char **argv);
 
-/* Stores the text as the value of an option, unless what is there ranks higher. Of the same rank, URLs are
- * appended, other values are replaced. False: `problem` says what is wrong: "15s: out of range: 1ms to 10s".
+/* Stores the text as the value of an option, unless what is there ranks higher. Of the same rank, URLs and
+ * texts are appended, other values are replaced. False: `problem` says what is wrong: "15s: out of range: 1ms
+ * to 10s".
  */
 bool settings_store(struct settings *settings, const struct option_spec *spec, const char *text,
                     enum setting_rank rank, const char *where, char *problem, size_t size);

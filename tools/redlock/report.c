@@ -82,6 +82,22 @@ void report_conclude(struct report *report, int result)
 		report->outcome = outcome_descriptors;
 }
 
+/* An attempt ends as soon as no quorum is possible any more. A node that had not answered by then is not
+ * slow, and the message must not read as if it were. */
+static void explain_unawaited(struct report *report)
+{
+	unsigned possible = 0;
+	for (unsigned i = 0; i < report->nodes; i++)
+		possible += report->node[i].vote.code == REDLOCK_VOTE_PENDING ||
+		            redlock_vote_kind(report->node[i].vote.code) == REDLOCK_KIND_YES;
+	for (unsigned i = 0; i < report->nodes && possible < report->quorum; i++) {
+		struct node_report *node = &report->node[i];
+		if (node->vote.code == REDLOCK_VOTE_PENDING)
+			snprintf(node->detail, sizeof node->detail,
+			         "not waited for, as its vote could not have made a quorum");
+	}
+}
+
 void report_collect(struct report *report, const char *verb, const char *name, int result,
                     struct session *session, redlock_lock *lock)
 {
@@ -96,6 +112,8 @@ void report_collect(struct report *report, const char *verb, const char *name, i
 	report->has_standing = false;
 	for (unsigned i = 0; i < report->nodes; i++)
 		collect_node(&report->node[i], i, session, lock);
+	if (result == REDLOCK_E_NOQUORUM)
+		explain_unawaited(report);
 	if (result == REDLOCK_E_NOQUORUM && name != NULL) {
 		scheme_look(report, session);
 		lacks_look(report, session);

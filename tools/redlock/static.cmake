@@ -3,7 +3,7 @@
 # hosts need /etc/resolv.conf or /etc/hosts, and `run` needs /proc. Nothing installs the file: copy it, as redlock or
 # rflock.
 string(TOUPPER ${REDLOCK_STATIC_COMMAND} REDLOCK_STATIC_COMMAND)
-find_library(HIREDIS_ARCHIVE libhiredis.a PATHS ${HIREDIS_LIBRARY_DIRS} REQUIRED)
+find_library(READER_ARCHIVE lib${REDLOCK_READER_LIBRARIES}.a PATHS ${REDLOCK_READER_LIBRARY_DIRS} REQUIRED)
 
 # The objects of bin/redlock. The table of OpenSSL comes before that of libredlock.a, which loads the library.
 add_executable(redlock-static $<TARGET_OBJECTS:redlock-command> static_names.c ${PROJECT_SOURCE_DIR}/src/net/openssl.c
@@ -13,7 +13,7 @@ set_source_files_properties(${PROJECT_SOURCE_DIR}/src/net/openssl.c PROPERTIES
 	INCLUDE_DIRECTORIES "${PROJECT_SOURCE_DIR}/src;${OPENSSL_INCLUDE_DIRS}")
 target_compile_options(redlock-static PRIVATE -fPIE)
 target_link_options(redlock-static PRIVATE -static-pie LINKER:--gc-sections)
-target_link_libraries(redlock-static PRIVATE rl_flags $<TARGET_FILE:redlock_static> ${HIREDIS_ARCHIVE})
+target_link_libraries(redlock-static PRIVATE rl_flags $<TARGET_FILE:redlock_static> ${READER_ARCHIVE})
 add_dependencies(redlock-static redlock_static)
 if(REDLOCK_STATIC_COMMAND STREQUAL "TLS")
 	pkg_check_modules(OPENSSL_INSIDE REQUIRED libssl>=3 libcrypto>=3)

@@ -107,6 +107,15 @@ bool text_list_add(struct text_list *list, const char *text)
 	return true;
 }
 
+char *text_list_join(const struct text_list *list, char *buffer, size_t size)
+{
+	size_t used = 0;
+	buffer[0] = '\0';
+	for (size_t i = 0; i < list->count && used < size; i++)
+		used += (size_t)snprintf(buffer + used, size - used, "%s%s", i > 0 ? "," : "", list->items[i]);
+	return buffer;
+}
+
 void text_list_free(struct text_list *list)
 {
 	for (size_t i = 0; i < list->count; i++) {

@@ -29,6 +29,8 @@ extern const char value_out_of_range[], value_unknown_word[];
 
 /* Appends a copy. False: out of memory. */
 bool text_list_add(struct text_list *list, const char *text);
+/* Writes the texts with commas between them. Returns `buffer`. */
+char *text_list_join(const struct text_list *list, char *buffer, size_t size);
 /* Wipes and frees all: URLs may have passwords in them. */
 void text_list_free(struct text_list *list);
 

@@ -2,7 +2,7 @@
 """Builds libredlock._native with cffi in API mode: compiler and cffi read the header, so that nothing of it is written here.
 
 The library is that of pkg-config; or, with REDLOCK_BUILD=DIR, of a build directory of redlock's own tree. REDLOCK_INSIDE=1
-puts the library of that directory and hiredis into the module, for a wheel that needs neither."""
+puts the library of that directory and its reader of RESP into the module, for a wheel that needs neither."""
 import glob
 import os
 import re
@@ -16,6 +16,14 @@ from cffi import FFI  # type: ignore[import]
 SOURCE = "#include <redlock/loaded.h>\n"
 
 
+def inside(build: str) -> List[str]:
+    """The archive of the library, and what redlock.pc of that build says it needs: of libraries their archives."""
+    with open(os.path.join(build, "redlock.pc"), encoding="utf-8") as description:
+        needed = next(line.split()[1:] for line in description if line.startswith("Libs.private:"))
+    archives = [re.sub(r"^-l(.*)", r"-l:lib\1.a", flag) for flag in needed]
+    return [os.path.join(build, "src", "libredlock.a"), *archives, "-ldl", "-Wl,--exclude-libs,ALL"]
+
+
 def where() -> Dict[str, List[str]]:
     """The arguments of the compiler and linker."""
     build = os.environ.get("REDLOCK_BUILD")
@@ -23,8 +31,7 @@ def where() -> Dict[str, List[str]]:
         with open(os.path.join(build, "CMakeCache.txt"), encoding="utf-8") as cache:
             tree = next(line.split("=")[1].strip() for line in cache if line.startswith("CMAKE_HOME_DIRECTORY"))
         if os.environ.get("REDLOCK_INSIDE"):
-            library = [os.path.join(os.path.abspath(build), "src", "libredlock.a"), "-l:libhiredis.a", "-pthread", "-ldl",
-                       "-Wl,--exclude-libs,ALL"]
+            library = inside(os.path.abspath(build))
         else:
             folder = os.path.dirname(glob.glob(os.path.join(os.path.abspath(build), "**", "libredlock.so"), recursive=True)[0])
             library = ["-L" + folder, "-lredlock", "-Wl,-rpath," + folder]

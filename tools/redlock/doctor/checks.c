@@ -540,6 +540,21 @@ void doctor_each_check(void (*visit)(void *user, const char *check, const char *
 		visit(user, set_checks[i].name, set_checks[i].text, set_checks[i].advice);
 }
 
+static unsigned levels_among(const struct check *checks, size_t count, const char *name)
+{
+	unsigned levels = 0;
+	for (size_t i = 0; i < count; i++)
+		if (strcmp(checks[i].name, name) == 0)
+			levels |= 1U << checks[i].level | 1U << checks[i].local_level;
+	return levels;
+}
+
+unsigned doctor_levels(const char *check)
+{
+	return levels_among(node_checks, sizeof node_checks / sizeof node_checks[0], check) |
+	       levels_among(set_checks, sizeof set_checks / sizeof set_checks[0], check);
+}
+
 void doctor_check(const struct doctor *doctor, int node,
                   void (*visit)(void *user, const struct doctor_finding *finding), void *user)
 {

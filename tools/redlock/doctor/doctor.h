@@ -2,6 +2,7 @@
 /*
  * redlock doctor: what is seen of each node, and what is wrong with it.
  *
+ *     accept.c     checks whose warnings the operator accepts
  *     ask.c        questions to all nodes at once
  *     gather.c     what is asked: INFO, CONFIG GET, TIME
  *     rights.c     which rights the user lacks, by trying them
@@ -240,10 +241,11 @@ const char *doctor_defects(const struct doctor_node *node, bool old, char *buffe
 
 /* ---- what is wrong ---- */
 
-/* X(NAME, word). From the second on people are told. */
+/* X(NAME, word). From the second on people are told. ACCEPTED: a warning that the operator accepts. */
 #define DOCTOR_LEVEL_MAP(X)                                                                                  \
 	X(NOTE, "note")                                                                                          \
 	X(UNSEEN, "unseen")                                                                                      \
+	X(ACCEPTED, "accepted")                                                                                  \
 	X(WARNING, "warning")                                                                                    \
 	X(ERROR, "error")
 
@@ -268,6 +270,15 @@ struct doctor_finding {
  * NULL. */
 void doctor_each_check(void (*visit)(void *user, const char *check, const char *text, const char *advice),
                        void *user);
+
+/* The levels that findings of a check may have, a bit for each. 0: there is no such check. */
+unsigned doctor_levels(const char *check);
+
+/* Checks the value of --accept or of the key `accept`. Returns an exit code; unless it is EXIT_OK, what is
+ * wrong was said. */
+int doctor_check_accept(const struct settings *settings);
+/* Whether the operator accepts the warnings of this check. */
+bool doctor_is_accepted(const struct settings *settings, const char *check);
 
 /* Calls `visit` for each finding of a node, or with -1 of the set. */
 void doctor_check(const struct doctor *doctor, int node,

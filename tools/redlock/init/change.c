@@ -15,7 +15,7 @@
 
 /* No node can go through a quarantine, vote and forget again while a write is on its way. */
 enum { LATE_MS = 10000 };
-enum { QUOTE = 5, WORDS = 8 + 2 * GUARD_FIELDS, MOST_ROUNDS = 100 };
+enum { QUOTE = 5, WORDS = 9 + 2 * GUARD_FIELDS, MOST_ROUNDS = 100 };
 
 static const char *const field_names[GUARD_FIELDS] = {
 #define FIELD_NAME(name, field) [GUARD_##name] = (field),
@@ -143,7 +143,7 @@ bool init_has_changes(const struct init *in)
 /* ---- writing ---- */
 
 struct words {
-	char until[24], *quoted;
+	char until[24], *quoted, names[GUARD_QUOTED * 16]; /* of the fields that are quoted */
 	const char *argv[WORDS];
 	size_t count;
 };
@@ -161,12 +161,15 @@ static char *quote(const struct guard_record *r)
 	return text;
 }
 
-/* The step first: the others are pairs. */
+/* Up to the step: what follows are pairs. */
 static bool put_words(struct words *w, const struct guard_record *r, const struct init_change *c)
 {
 	const char *step = c->text[GUARD_STEP] != NULL ? c->text[GUARD_STEP] : r->field[GUARD_STEP];
-	const char *const first[] = {"EVAL",   OPERATOR_LUA_WRITE_RECORD_TEXT, "1", GUARD_RECORD_KEY,
-	                             w->until, w->quoted = quote(r),           step};
+	const char *const first[] = {"EVAL",   OPERATOR_LUA_WRITE_RECORD_TEXT, "1",      GUARD_RECORD_KEY,
+	                             w->until, w->quoted = quote(r),           w->names, step};
+	const char *before = "";
+	for (size_t f = 0, used = 0; f < GUARD_QUOTED; f++, before = " ")
+		used += (size_t)snprintf(w->names + used, sizeof w->names - used, "%s%s", before, field_names[f]);
 	snprintf(w->until, sizeof w->until, "%llu", (unsigned long long)c->until_ms);
 	memcpy(w->argv, first, sizeof first);
 	w->count = sizeof first / sizeof first[0];

@@ -194,9 +194,12 @@ static bool all_noted(const struct init *in, const char *begun)
 	return begun != NULL;
 }
 
+/* The pass of a former set may be left in the record. The node has no note while it has a pass. */
 static void put_note(struct init *in, unsigned node)
 {
-	init_put(in, node, "it takes part in the new set")->text[GUARD_FOUNDING] = in->founding;
+	struct init_change *c = init_put(in, node, "it takes part in the new set");
+	c->text[GUARD_FOUNDING] = in->founding;
+	c->text[GUARD_PASS] = "";
 }
 
 /* Once only: one that comes late must find the node as it was read. */
