@@ -63,7 +63,8 @@ static uint64_t node_timeout_ns(const struct handle *h)
 static uint64_t due_in(const struct handle *h, enum redlock_operation operation)
 {
 	uint64_t wait_ms = h->options.wait_ms;
-	if (operation == REDLOCK_OP_QUERY) /* it may wait for a renewal that is under way */
+	if (operation == REDLOCK_OP_QUERY || operation == REDLOCK_OP_UPGRADE)
+		/* A query may wait for a renewal; nodes whose numbers differ are asked once more for an upgrade. */
 		return 2 * node_timeout_ns(h) + SLACK_NS;
 	if (operation != REDLOCK_OP_ACQUIRE)
 		return node_timeout_ns(h) + SLACK_NS;

@@ -22,7 +22,7 @@ struct proof_before {
 	bool claims, open;
 	uint8_t operation;
 	uint32_t seq, yes;
-	uint64_t t0_ns;
+	uint64_t t0_ns, until_ns;
 };
 
 void proof_begin(struct world *w);

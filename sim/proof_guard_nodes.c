@@ -108,6 +108,8 @@ static void look_at_key(struct site *s)
 			return;
 		TELL(s->w, s->name, guard_release_arrives(s->t, s->node, (unsigned)k), "release_arrives", "n%u k%d",
 		     s->node, k);
+	} else if (k != NONE && !has(s, (unsigned)k)) {
+		TELL(s->w, s->name, guard_expire(s->t, s->node), "expire", "n%u k%d", s->node, k);
 	}
 	if (s->key == NULL)
 		return;

@@ -84,6 +84,7 @@ struct proof_before proof_before(struct world *w, const struct rl_lock *l, const
 	    .operation = l->round.operation,
 	    .seq = l->round.seq,
 	    .t0_ns = l->round.t0_ns,
+	    .until_ns = l->valid_until_ns,
 	    .yes = rl_round_voted(l, REDLOCK_VOTE_YES),
 	};
 }

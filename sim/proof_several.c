@@ -194,12 +194,14 @@ void several_look(struct world *w, const struct proof_clients *clients)
 			give_back(w, k);
 }
 
+/* After an extend that does not lengthen the validity, as its TTL is shorter, the claim rests on the votes of
+ * before. */
 void several_step(struct world *w, const struct rl_lock *l, const struct proof_before *before,
                   const struct rl_event *e, const struct rl_effects *fx)
 {
 	struct proof_client c;
 	if (w->several != NULL && !w->several->refused && is_ours(l) && proof_confirms(before, fx) &&
-	    proof_holder(w, l, &c))
+	    l->valid_until_ns > before->until_ns && proof_holder(w, l, &c))
 		grant(w, &c, claim_of(w, &c), proof_voters(w, l, before, e));
 }
 

@@ -148,24 +148,26 @@ static void send_to_nodes(redlock_client *c, redlock_lock *lock, const struct rl
 	bool other_name = fx->send == RL_OP_PROBE || lock->core.claim.slot != 0;
 	if (op->change == RL_CHANGE_LOOK)
 		(void)rl_handle_make_findings(lock); /* without memory a look tells less */
-	struct rl_request request = {
-	    .operation = fx->send,
-	    .tag = rl_registry_tag(&c->handles, lock->slot, fx->seq),
-	    .name = other_name ? name_of(c, lock, fx->send, &buffer) : rl_handle_name(lock),
-	    .token = rl_handle_token(lock),
-	    .ttl_ms = fx->ttl_ns / RL_NS_PER_MS,
-	    .owed = fx->owed,
-	    .wait_ms = c->nodes.replicated ? wait_ms(lock) : 0,
-	    .own_value = !policy->signs,
-	    .fenced = fx->draws,
-	    .number = fx->send == RL_OP_RAISE ? lock->core.numbers->fence : 0,
+	struct rl_request request = {.operation = fx->send,
+	                             .tag = rl_registry_tag(&c->handles, lock->slot, fx->seq),
+	                             .name =
+	                                 other_name ? name_of(c, lock, fx->send, &buffer) : rl_handle_name(lock),
+	                             .token = rl_handle_token(lock),
+	                             .ttl_ms = fx->ttl_ns / RL_NS_PER_MS,
+	                             .owed = fx->owed,
+	                             .wait_ms = c->nodes.replicated ? wait_ms(lock) : 0,
+	                             .own_value = !policy->signs,
+	                             .fenced = fx->draws,
+	                             .number = fx->send == RL_OP_RAISE ? lock->core.numbers->fence : 0,
+#define RULE(NAME, field) .rules[RL_RULE_##NAME] = lock->core.rules->field,
+	                             RL_RULE_MAP(RULE)
+#undef RULE
 	};
 	if (lock->also_size > 0) {
 		request.also = rl_handle_others(lock);
 		request.line = rl_handle_line(lock);
 	}
 	if (lock->core.rules->slots > 0) {
-		request.slots = (unsigned)lock->core.rules->slots;
 		request.first = lock->core.claim.first;
 		request.kept = fx->keeps ? lock->core.claim.slot + 1U : 0;
 	}
@@ -508,7 +510,7 @@ void rl_operate_answer(redlock_client *c, struct rl_node *node, const struct rl_
 	node->answered[event.reply.vote.code]++;
 	if (event.reply.seq == lock->core.round.seq)
 		rl_stats_add(&node->round_trip, c->loop.now_ns - lock->core.round.t0_ns);
-	if (rl_state_tells(event.reply.operation, RL_TELLS_QUEUE))
+	if ((rl_state_tells(event.reply.operation) & RL_TELLS_QUEUE) != 0)
 		take_entered(c, lock, &event);
 	else
 		rl_operate(c, lock, &event);

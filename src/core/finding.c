@@ -12,13 +12,13 @@ void rl_finding_forget(struct rl_lock *l)
 
 static bool says_whose(const struct rl_event *e)
 {
-	return rl_state_tells(e->reply.operation, RL_TELLS_KEY);
+	return (rl_state_tells(e->reply.operation) & RL_TELLS_KEY) != 0;
 }
 
 static bool has_values(const struct rl_event *e)
 {
-	bool tells =
-	    rl_state_tells(e->reply.operation, RL_TELLS_FINDING) && rl_vote_tells(&e->reply.vote, RL_FIELD_TYPE);
+	bool tells = (rl_state_tells(e->reply.operation) & RL_TELLS_FINDING) != 0 &&
+	             rl_vote_tells(&e->reply.vote, RL_FIELD_TYPE);
 	assert(!tells || e->reply.vote.code == REDLOCK_VOTE_YES);
 	return tells;
 }

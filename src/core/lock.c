@@ -282,8 +282,8 @@ static void note_missing_key(struct rl_lock *l, const struct rl_event *e, enum r
 		l->claim.owed &= ~(1u << e->node);
 }
 
-/* Records an answer. One that comes after the decision decides nothing. */
-static void count(struct rl_lock *l, const struct rl_event *e, enum redlock_vote_code code,
+/* Records an answer, of an operation that `tells` this. One that comes after the decision decides nothing. */
+static void count(struct rl_lock *l, const struct rl_event *e, unsigned tells, enum redlock_vote_code code,
                   struct rl_effects *fx)
 {
 	const struct rl_ask *ask = &l->policy->asks[l->round.ask];
@@ -292,7 +292,7 @@ static void count(struct rl_lock *l, const struct rl_event *e, enum redlock_vote
 	rl_round_cast(l, e->node, code, rl_time_sub(e->now_ns, l->round.t0_ns));
 	if (code == REDLOCK_VOTE_QUARANTINE)
 		rl_quarantine_keep(l, e);
-	if (ask->keep != NULL && (e->reply.operation != RL_OP_ACQUIRE || ask->draws)) /* else yes or no is all */
+	if (ask->keep != NULL && (ask->draws || (tells & RL_TELLS_DRAWN) == 0))
 		ask->keep(l, e);
 	if (l->round.open && !e->reply.more)
 		decide(l, e, fx);
@@ -309,15 +309,15 @@ static bool is_of_other_configuration(struct rl_lock *l, const struct rl_event *
 
 static int on_reply(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
 {
-	enum redlock_vote_code code =
-	    rl_state_tells(e->reply.operation, RL_TELLS_FINDING) ? rl_finding_vote(e) : e->reply.vote.code;
+	unsigned tells = rl_state_tells(e->reply.operation);
+	enum redlock_vote_code code = (tells & RL_TELLS_FINDING) != 0 ? rl_finding_vote(e) : e->reply.vote.code;
 	bool current = e->reply.seq == l->round.seq;
 	assert(e->node < l->rules->node_count && code != REDLOCK_VOTE_PENDING);
 	if (l->queue.passed > 0)
 		rl_queue_come_back(l, e);
 	if (e->reply.seq == l->claim.seq)
 		l->claim.unanswered &= ~(1u << e->node);
-	if (rl_state_tells(e->reply.operation, RL_TELLS_WAITERS)) /* also of a release long ago */
+	if ((tells & RL_TELLS_WAITERS) != 0) /* also of a release long ago */
 		rl_queue_learn_waiters(l, e);
 	bool yes = code == REDLOCK_VOTE_YES, of_claim = e->reply.seq == l->claim.seq;
 	bool other_slot = yes && l->rules->slots > 0 && rl_slots_is_other(l, e);
@@ -339,7 +339,7 @@ static int on_reply(struct rl_lock *l, const struct rl_event *e, struct rl_effec
 	if (of_claim && code == REDLOCK_VOTE_YES && other_slot)
 		rl_slots_return(e->node, fx);
 	if (current)
-		count(l, e, code, fx);
+		count(l, e, tells, code, fx);
 	return 0;
 }
 

@@ -76,7 +76,7 @@ void rl_queue_learn(struct rl_lock *l, const struct rl_event *e)
 {
 	const struct rl_vote *vote = &e->reply.vote;
 	l->queue.behind_readers |= is_shared(e);
-	bool tells = rl_state_tells(e->reply.operation, RL_TELLS_QUEUE) &&
+	bool tells = (rl_state_tells(e->reply.operation) & RL_TELLS_QUEUE) != 0 &&
 	             redlock_vote_kind(vote->code) <= REDLOCK_KIND_NO;
 	if (!tells || !rl_vote_tells(vote, RL_FIELD_WAITING) || e->node != l->queue.gate)
 		return; /* others are asked so, too: they have no queue of ours */

@@ -21,7 +21,8 @@ enum {
 	RL_TELLS_QUEUE = 1,   /* the waiters in a queue: waiting, pttl_ms, place */
 	RL_TELLS_WAITERS = 2, /* whether somebody waits: it gives something back */
 	RL_TELLS_KEY = 4,     /* whether the key is ours; the node knows the token */
-	RL_TELLS_FINDING = 8  /* what the node has under the name */
+	RL_TELLS_FINDING = 8, /* what the node has under the name */
+	RL_TELLS_DRAWN = 16   /* values only where a number is drawn; else yes or no is all */
 };
 
 /*
@@ -31,7 +32,7 @@ enum {
  */
 #define RL_OP_MAP(X)                                                                                         \
 	X(NONE, "nothing", 0)                                                                                    \
-	X(ACQUIRE, "acquire", 0)                                                                                 \
+	X(ACQUIRE, "acquire", RL_TELLS_DRAWN)                                                                    \
 	X(EXTEND, "extend", 0)                                                                                   \
 	X(RELEASE, "release", RL_TELLS_WAITERS)                                                                  \
 	X(QUERY, "query", RL_TELLS_FINDING)                                                                      \
@@ -67,12 +68,13 @@ enum {
 };
 _Static_assert(RL_OP_PROBE == (int)REDLOCK_OP_PROBE, "the public operations come first");
 
-static inline bool rl_state_tells(unsigned operation, unsigned what)
+/* Returns what an answer to the operation tells the core: RL_TELLS_ bits. */
+static inline unsigned rl_state_tells(unsigned operation)
 {
 #define RL_OP_TELLS(name, word, tells) [RL_OP_##name] = (tells),
 	static const uint8_t all[] = {RL_OP_MAP(RL_OP_TELLS)};
 #undef RL_OP_TELLS
-	return (all[operation] & what) != 0;
+	return all[operation];
 }
 
 struct rl_policy;
