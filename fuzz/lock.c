@@ -86,7 +86,7 @@ static bool make_rules(struct feed *f, struct rl_rules *ret)
 
 static void step(struct ledger *l, struct feed *f, struct rl_event event)
 {
-	event.entropy = l->fx.send != REDLOCK_OP_NONE ? feed_number(f) : feed_byte(f);
+	event.around.entropy = l->fx.send != REDLOCK_OP_NONE ? feed_number(f) : feed_byte(f);
 	ledger_step(l, event);
 }
 
@@ -115,8 +115,10 @@ static void answer(struct ledger *l, struct feed *f, enum redlock_vote_code vote
 	unsigned node = where % 32 % l->lock.rules->node_count;
 	if (ledger_may_answer(l, seq, node))
 		step(l, f,
-		     (struct rl_event){
-		         .kind = RL_EV_REPLY, .seq = seq, .node = node, .vote = vote_of(l, vote, where >> 5)});
+		     (struct rl_event){.kind = RL_EV_REPLY,
+		                       .reply.seq = seq,
+		                       .node = node,
+		                       .reply.vote = vote_of(l, vote, where >> 5)});
 }
 
 /* All nodes of a mask answer the round that is out in one moment, or one after another. */
@@ -131,10 +133,10 @@ static void answer_all(struct ledger *l, struct feed *f, enum redlock_vote_code 
 		unsigned node = (unsigned)__builtin_ctz(nodes);
 		nodes &= nodes - 1;
 		ledger_step(l, (struct rl_event){.kind = RL_EV_REPLY,
-		                                 .seq = seq,
+		                                 .reply.seq = seq,
 		                                 .node = node,
-		                                 .vote = vote_of(l, vote, at_once ? node : 1),
-		                                 .more = at_once && nodes != 0});
+		                                 .reply.vote = vote_of(l, vote, at_once ? node : 1),
+		                                 .reply.more = at_once && nodes != 0});
 	}
 }
 
@@ -165,9 +167,9 @@ static void answer_nothing(struct ledger *l, struct feed *f)
 	uint32_t seq = l->seq + 1 + feed_byte(f);
 	struct state before = state_of(l);
 	ledger_step(l, (struct rl_event){.kind = RL_EV_REPLY,
-	                                 .seq = seq,
+	                                 .reply.seq = seq,
 	                                 .node = feed_below(f, l->lock.rules->node_count),
-	                                 .vote.code = any_vote(f)});
+	                                 .reply.vote.code = any_vote(f)});
 	must(l->before.phase == RL_HELD || same(&before, l));
 }
 
@@ -179,8 +181,9 @@ static void answer_again(struct ledger *l, struct feed *f)
 	struct state before = state_of(l);
 	if (!answered || l->votes[node] == REDLOCK_VOTE_PENDING)
 		return;
-	ledger_step(
-	    l, (struct rl_event){.kind = RL_EV_REPLY, .seq = l->seq, .node = node, .vote.code = any_vote(f)});
+	ledger_step(l,
+	            (struct rl_event){
+	                .kind = RL_EV_REPLY, .reply.seq = l->seq, .node = node, .reply.vote.code = any_vote(f)});
 	must(l->before.phase == RL_HELD || same(&before, l));
 }
 
@@ -215,8 +218,10 @@ static void call(struct ledger *l, struct feed *f, enum rl_event_kind kind)
 		return; /* the library refuses it */
 	bool probe = kind == RL_EV_QUERY && feed_bool(f);
 	step(l, f,
-	     (struct rl_event){
-	         .kind = kind, .probe = probe, .ttl_ns = rl_time_ms(ttl_ms), .result = REDLOCK_E_CANCELLED});
+	     (struct rl_event){.kind = kind,
+	                       .asked.probe = probe,
+	                       .asked.ttl_ns = rl_time_ms(ttl_ms),
+	                       .asked.result = REDLOCK_E_CANCELLED});
 }
 
 static void event(struct ledger *l, struct feed *f)

@@ -4,8 +4,8 @@
 --
 -- effect: claims
 -- lost: leaves a key; undo by slot_release; harmful when late
--- script: name queue offers count slots | token ttl most first place patience
--- guard script: name queue offers count slots record | token ttl most first place patience pass timed
+-- script: name queue offers count slots | token ttl rule_slots first place patience
+-- guard script: name queue offers count slots record | token ttl rule_slots first place patience pass timed
 -- yes: {1, waiting, slot, 0, token:text, offer:text}
 -- no: {0, waiting, pttl:ms, place, token:text, value:text}
 -- slots: {-3, 0, 0, 0, token:text}
@@ -27,8 +27,8 @@ if GUARDED then
   moment = clock.told(ARGV.timed)
 end
 local base, has = 4, redis.call("mget", unpack(KEYS))
-local most, first = tonumber(ARGV.most), tonumber(ARGV.first)
-local differ = slots.differ(has, base, ARGV.most)
+local most, first = tonumber(ARGV.rule_slots), tonumber(ARGV.first)
+local differ = slots.differ(has, base, ARGV.rule_slots)
 if differ then return {-3, 0, 0, 0, ARGV.token} end
 if has[2] then redis.call("pexpire", KEYS.queue, 60000) end
 
@@ -50,7 +50,7 @@ line, mine = queue.tidy(line, KEYS.offers, place, free, free, ARGV.patience)
 local slot = beside ~= "" and spare[1] == 0 and spare[2] or spare[1]
 local at = slot == 0 and 1 or base + (slot or 0)
 if free and (mine or line == "") and redis.call("set", KEYS[at], ARGV.token, "nx", "px", ARGV.ttl) then
-  if has[base] ~= ARGV.most then redis.pcall("set", KEYS[base], ARGV.most, "px", 86400000) end
+  if has[base] ~= ARGV.rule_slots then redis.pcall("set", KEYS[base], ARGV.rule_slots, "px", 86400000) end
   if mine then line = string.sub(line, string.find(line, ";", 1, true) + 1) end
   all = beside .. line
   if #spare > 1 then -- the next one in line may have another slot

@@ -234,6 +234,14 @@ static void add_record_word(struct step *s, struct prng *p, enum rl_record_word 
 	add(s, words[word][prng_below(p, 3)]);
 }
 
+static void add_rule_or_record_word(struct step *s, struct prng *p, enum rl_word_kind kind)
+{
+	if (kind < RL_WORD_RECORD)
+		add_number(s, (int64_t)prng_below(p, 4));
+	else
+		add_record_word(s, p, (enum rl_record_word)(kind - RL_WORD_RECORD));
+}
+
 static void draw_record(struct step *s, struct prng *p, const char *run_id)
 {
 	static const char *const fields[][4] = {
@@ -398,7 +406,7 @@ static bool draw_slot_word(struct step *s, struct prng *p, enum rl_word_kind kin
 		add_slots(s, slots);
 	else if (kind == RL_WORD_COUNT)
 		s->count_key = s->count, add_side_key(s, "slots");
-	else if (kind == RL_WORD_MOST)
+	else if (kind == RL_WORD_RULE + RL_RULE_SLOTS)
 		add_number(s, slots);
 	else if (kind == RL_WORD_FIRST)
 		add_number(s, (int64_t)prng_below(p, slots));
@@ -497,8 +505,8 @@ static void draw_row(struct step *s, struct prng *p, const char *run_id)
 		else if (word->kind == RL_WORD_FENCED || word->kind == RL_WORD_TIMED || word->kind == RL_WORD_BARS ||
 		         word->kind == RL_WORD_QUIET || word->kind == RL_WORD_TURNS)
 			add(s, word->kind == RL_WORD_FENCED ? &"1"[!fenced] : PICK(p, "", "1"));
-		else if (word->kind >= RL_WORD_RECORD && word->kind < RL_WORD_FIXED)
-			add_record_word(s, p, (enum rl_record_word)(word->kind - RL_WORD_RECORD));
+		else if (word->kind >= RL_WORD_RULE && word->kind < RL_WORD_FIXED)
+			add_rule_or_record_word(s, p, word->kind);
 		else
 			add_fixed(s, word->fixed);
 	}

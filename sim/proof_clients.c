@@ -113,7 +113,7 @@ uint32_t proof_voters(const struct world *w, const struct rl_lock *l, const stru
 	uint32_t nodes = before->yes;
 	if (l->round.operation == REDLOCK_OP_ACQUIRE || l->round.seq == before->seq)
 		nodes = rl_round_voted(l, REDLOCK_VOTE_YES);
-	else if (e->kind == RL_EV_REPLY && e->seq == before->seq && e->vote.code == REDLOCK_VOTE_YES)
+	else if (e->kind == RL_EV_REPLY && e->reply.seq == before->seq && e->reply.vote.code == REDLOCK_VOTE_YES)
 		nodes |= UINT32_C(1) << e->node;
 	return w->current != NULL ? proof_in_world(w->current, nodes) : 0;
 }

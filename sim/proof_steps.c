@@ -207,7 +207,8 @@ static void take(const struct stage *s)
 	const struct world *w = s->w;
 	unsigned node = w->actors[s->h->actor].order[s->e->node];
 	for (unsigned e = 0; e < s->t->most_Enter; e++)
-		if (s->t->is_Enter[e] && s->t->of[e] == s->h->claim && s->name->numbers[e] == s->e->offered_ns) {
+		if (s->t->is_Enter[e] && s->t->of[e] == s->h->claim &&
+		    s->name->numbers[e] == s->e->message.offered_ns) {
 			proof_did(s->w, s->h->resource, lock_take(s->t, node, e), "take", "n%u k%u", node, s->h->claim);
 			return;
 		}

@@ -19,7 +19,7 @@
  * on, and its result is an event: the waiter may be gone by then. */
 static void give_up(redlock_client *c, redlock_lock *lock, struct rl_waiter *waiter)
 {
-	rl_operate(c, lock, &(struct rl_event){.kind = RL_EV_CANCEL, .result = REDLOCK_E_SYSTEM});
+	rl_operate(c, lock, &(struct rl_event){.kind = RL_EV_CANCEL, .asked.result = REDLOCK_E_SYSTEM});
 	lock->waiter = NULL;
 	waiter->done = true;
 	waiter->result = REDLOCK_E_SYSTEM;
@@ -34,7 +34,7 @@ static void interrupt(redlock_client *c, redlock_lock *lock, const struct rl_wai
 	rl_operate_catch_up(c);
 	if (waiter->done)
 		return;
-	rl_operate(c, lock, &(struct rl_event){.kind = RL_EV_CANCEL, .result = REDLOCK_E_INTERRUPTED});
+	rl_operate(c, lock, &(struct rl_event){.kind = RL_EV_CANCEL, .asked.result = REDLOCK_E_INTERRUPTED});
 	rl_turn_settle(c);
 }
 
@@ -228,12 +228,12 @@ int redlock_acquire(redlock_lock *lock)
 
 int redlock_extend(redlock_lock *lock, uint64_t ttl_ms)
 {
-	return run(lock, &(struct rl_event){.kind = RL_EV_EXTEND, .ttl_ns = rl_time_ms(ttl_ms)});
+	return run(lock, &(struct rl_event){.kind = RL_EV_EXTEND, .asked.ttl_ns = rl_time_ms(ttl_ms)});
 }
 
 int redlock_upgrade(redlock_lock *lock)
 {
-	return run(lock, &(struct rl_event){.kind = RL_EV_TURN, .up = true});
+	return run(lock, &(struct rl_event){.kind = RL_EV_TURN, .asked.up = true});
 }
 
 int redlock_downgrade(redlock_lock *lock)
@@ -243,7 +243,7 @@ int redlock_downgrade(redlock_lock *lock)
 
 int redlock_release(redlock_lock *lock)
 {
-	return run(lock, &(struct rl_event){.kind = RL_EV_RELEASE, .passes = true});
+	return run(lock, &(struct rl_event){.kind = RL_EV_RELEASE, .asked.passes = true});
 }
 
 int redlock_query(redlock_lock *lock)
@@ -255,7 +255,7 @@ int redlock_query(redlock_lock *lock)
 int redlock_probe(redlock_lock *lock)
 {
 	int error = rl_client_prepare_query(lock);
-	return error < 0 ? error : run(lock, &(struct rl_event){.kind = RL_EV_QUERY, .probe = true});
+	return error < 0 ? error : run(lock, &(struct rl_event){.kind = RL_EV_QUERY, .asked.probe = true});
 }
 
 int redlock_cancel(redlock_lock *lock)
@@ -267,7 +267,7 @@ int redlock_cancel(redlock_lock *lock)
 	redlock_client *c = lock->client;
 	rl_loop_enter_now(&c->loop);
 	rl_operate_catch_up(c);
-	rl_operate(c, lock, &(struct rl_event){.kind = RL_EV_CANCEL, .result = REDLOCK_E_CANCELLED});
+	rl_operate(c, lock, &(struct rl_event){.kind = RL_EV_CANCEL, .asked.result = REDLOCK_E_CANCELLED});
 	rl_turn_settle(c);
 	rl_loop_leave(&c->loop);
 	return 0;

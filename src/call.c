@@ -111,9 +111,9 @@ static int acquire(redlock_client *c, redlock_lock *lock, struct rl_event *event
 static int release(redlock_client *c, redlock_lock *lock, struct rl_event *event)
 {
 	uint64_t until = rl_lock_valid_until(&lock->core, c->loop.now_ns), held_ns = lock->core.held_ns;
-	bool passed = event->passes && pass_on(c, lock);
-	event->keeps =
-	    event->passes && lock->core.rules->sticky_ns > 0 && rl_kept_may(&c->kept, &c->loop, &c->places, lock);
+	bool passed = event->asked.passes && pass_on(c, lock);
+	event->asked.keeps = event->asked.passes && lock->core.rules->sticky_ns > 0 &&
+	                     rl_kept_may(&c->kept, &c->loop, &c->places, lock);
 	int error = passed ? 0 : rl_operate_step(c, lock, event);
 	c->kept.asks_nobody = lock->core.phase == RL_KEPT;
 	if (error < 0 || until == 0)
@@ -137,7 +137,8 @@ int rl_call_begin(redlock_client *c, redlock_lock *lock, struct rl_event *event)
 		return 0;
 	if (lock->core.phase == RL_KEPT && event->kind != RL_EV_ACQUIRE)
 		rl_operate_recall(c, lock, true); /* its caller has released it */
-	if (event->kind == RL_EV_EXTEND && !rl_options_may_extend(lock->core.rules, event->ttl_ns / RL_NS_PER_MS))
+	if (event->kind == RL_EV_EXTEND &&
+	    !rl_options_may_extend(lock->core.rules, event->asked.ttl_ns / RL_NS_PER_MS))
 		return REDLOCK_E_INVAL;
 	int error = event->kind == RL_EV_ACQUIRE   ? acquire(c, lock, event)
 	            : event->kind == RL_EV_RELEASE ? release(c, lock, event)

@@ -43,7 +43,7 @@ static enum rl_cause cause_of(const redlock_lock *lock, const struct rl_event *e
 		return RL_CAUSE_EVENT;
 	if (lock->core.phase == RL_LOST)
 		return RL_CAUSE_LOST;
-	if (holds && (acquires || (asks && event->probe)))
+	if (holds && (acquires || (asks && event->asked.probe)))
 		return RL_CAUSE_HELD;
 	return holds || acquires || asks ? RL_CAUSE_KIND : RL_CAUSE_IDLE;
 }

@@ -10,10 +10,10 @@ static void take_over(redlock_client *c, redlock_lock *lock, const struct rl_hea
                       struct rl_event *event)
 {
 	event->kind = RL_EV_HAND;
-	event->offered_ns = heard->offered_ns;
-	event->vote = (struct rl_vote){.waiting = (int32_t)heard->waiting, .token = heard->token};
+	event->message.offered_ns = heard->offered_ns;
+	event->reply.vote = (struct rl_vote){.waiting = (int32_t)heard->waiting, .token = heard->token};
 	if (c->nodes.shared)
-		event->twins = rl_nodes_twins(&c->nodes, event->node, &lock->core, rl_handle_name(lock));
+		event->reply.twins = rl_nodes_twins(&c->nodes, event->node, &lock->core, rl_handle_name(lock));
 	rl_operate(c, lock, event);
 	bool ours = rl_slice_same(heard->token, rl_handle_token(lock));
 	if (ours && heard->offer.size > 0)
@@ -45,13 +45,13 @@ static bool is_no_vote(const redlock_client *c, const struct rl_heard *heard, un
 void rl_hear_message(redlock_client *c, const struct rl_heard *heard, unsigned node)
 {
 	struct rl_event event = {.kind = RL_EV_WAKE, .node = node};
-	event.gone = heard->gone;
+	event.message.gone = heard->gone;
 	if (heard->wanted) {
 		give_back(c, heard);
 		return;
 	}
 	redlock_lock *lock = heard->gone ? rl_places_waits_for(&c->places, heard->name, node)
-	                                 : rl_places_find(&c->handles, heard->number, &event.call);
+	                                 : rl_places_find(&c->handles, heard->number, &event.message.call);
 	if (heard->handed && is_no_vote(c, heard, node))
 		return; /* it is asked, and says so */
 	bool named = lock != NULL && (!heard->handed || rl_slice_same(heard->name, rl_handle_name(lock)));
@@ -67,7 +67,7 @@ void rl_hear_no_more(redlock_client *c, uint32_t nodes)
 {
 	redlock_lock *lock = rl_registry_next(&c->handles, 0);
 	for (; lock != NULL; lock = rl_registry_next(&c->handles, lock->slot + 1)) {
-		struct rl_event event = {.kind = RL_EV_WAKE, .node = lock->core.queue.gate, .deaf = true};
+		struct rl_event event = {.kind = RL_EV_WAKE, .node = lock->core.queue.gate, .message.deaf = true};
 		rl_places_deafen(lock, nodes);
 		if (lock->core.queue.placed && (nodes >> event.node & 1) != 0)
 			rl_operate(c, lock, &event);

@@ -363,7 +363,7 @@ int redlock_lock_set_wait(redlock_lock *lock, uint64_t wait_ms)
 static void give_up(redlock_client *c, redlock_lock *lock, bool release)
 {
 	lock->entries = 0;
-	rl_operate(c, lock, &(struct rl_event){.kind = RL_EV_CANCEL, .result = REDLOCK_E_CANCELLED});
+	rl_operate(c, lock, &(struct rl_event){.kind = RL_EV_CANCEL, .asked.result = REDLOCK_E_CANCELLED});
 	if (release && (lock->core.phase == RL_HELD || lock->core.phase == RL_LOST))
 		rl_call_begin(c, lock, &(struct rl_event){.kind = RL_EV_RELEASE});
 }

@@ -36,12 +36,12 @@ int redlock_start_acquire(redlock_lock *lock)
 
 int redlock_start_extend(redlock_lock *lock, uint64_t ttl_ms)
 {
-	return start(lock, &(struct rl_event){.kind = RL_EV_EXTEND, .ttl_ns = rl_time_ms(ttl_ms)});
+	return start(lock, &(struct rl_event){.kind = RL_EV_EXTEND, .asked.ttl_ns = rl_time_ms(ttl_ms)});
 }
 
 int redlock_start_upgrade(redlock_lock *lock)
 {
-	return start(lock, &(struct rl_event){.kind = RL_EV_TURN, .up = true});
+	return start(lock, &(struct rl_event){.kind = RL_EV_TURN, .asked.up = true});
 }
 
 int redlock_start_downgrade(redlock_lock *lock)
@@ -51,7 +51,7 @@ int redlock_start_downgrade(redlock_lock *lock)
 
 int redlock_start_release(redlock_lock *lock)
 {
-	return start(lock, &(struct rl_event){.kind = RL_EV_RELEASE, .passes = true});
+	return start(lock, &(struct rl_event){.kind = RL_EV_RELEASE, .asked.passes = true});
 }
 
 int redlock_start_query(redlock_lock *lock)
@@ -63,7 +63,7 @@ int redlock_start_query(redlock_lock *lock)
 int redlock_start_probe(redlock_lock *lock)
 {
 	int error = rl_client_prepare_query(lock);
-	return error < 0 ? error : start(lock, &(struct rl_event){.kind = RL_EV_QUERY, .probe = true});
+	return error < 0 ? error : start(lock, &(struct rl_event){.kind = RL_EV_QUERY, .asked.probe = true});
 }
 
 int redlock_start(redlock_lock *lock, enum redlock_operation operation, uint64_t ms)

@@ -148,24 +148,26 @@ static void send_to_nodes(redlock_client *c, redlock_lock *lock, const struct rl
 	bool other_name = fx->send == RL_OP_PROBE || lock->core.claim.slot != 0;
 	if (op->change == RL_CHANGE_LOOK)
 		(void)rl_handle_make_findings(lock); /* without memory a look tells less */
-	struct rl_request request = {
-	    .operation = fx->send,
-	    .tag = rl_registry_tag(&c->handles, lock->slot, fx->seq),
-	    .name = other_name ? name_of(c, lock, fx->send, &buffer) : rl_handle_name(lock),
-	    .token = rl_handle_token(lock),
-	    .ttl_ms = fx->ttl_ns / RL_NS_PER_MS,
-	    .owed = fx->owed,
-	    .wait_ms = c->nodes.replicated ? wait_ms(lock) : 0,
-	    .own_value = !policy->signs,
-	    .fenced = fx->draws,
-	    .number = fx->send == RL_OP_RAISE ? lock->core.numbers->fence : 0,
+	struct rl_request request = {.operation = fx->send,
+	                             .tag = rl_registry_tag(&c->handles, lock->slot, fx->seq),
+	                             .name =
+	                                 other_name ? name_of(c, lock, fx->send, &buffer) : rl_handle_name(lock),
+	                             .token = rl_handle_token(lock),
+	                             .ttl_ms = fx->ttl_ns / RL_NS_PER_MS,
+	                             .owed = fx->owed,
+	                             .wait_ms = c->nodes.replicated ? wait_ms(lock) : 0,
+	                             .own_value = !policy->signs,
+	                             .fenced = fx->draws,
+	                             .number = fx->send == RL_OP_RAISE ? lock->core.numbers->fence : 0,
+#define RULE(NAME, field) .rules[RL_RULE_##NAME] = lock->core.rules->field,
+	                             RL_RULE_MAP(RULE)
+#undef RULE
 	};
 	if (lock->also_size > 0) {
 		request.also = rl_handle_others(lock);
 		request.line = rl_handle_line(lock);
 	}
 	if (lock->core.rules->slots > 0) {
-		request.slots = (unsigned)lock->core.rules->slots;
 		request.first = lock->core.claim.first;
 		request.kept = fx->keeps ? lock->core.claim.slot + 1U : 0;
 	}
@@ -292,16 +294,17 @@ int rl_operate_step(redlock_client *c, redlock_lock *lock, struct rl_event *even
 	enum rl_phase before = lock->core.phase;
 	uint8_t line = lock->core.queue.line;
 	event->now_ns = c->loop.now_ns;
-	event->entropy = next_entropy(c);
-	event->order = c->nodes.order;
-	event->ordered = c->nodes.named || rl_nodes_look_ordered(&c->nodes);
-	event->hears = 0;
+	event->around.entropy = next_entropy(c);
+	event->around.order = c->nodes.order;
+	event->around.ordered = c->nodes.named || rl_nodes_look_ordered(&c->nodes);
+	event->around.hears = 0;
 	if (lock->core.queue.contended || lock->core.queue.behind_readers) { /* else nobody comes next */
-		event->hears = rl_places_heard(&c->places, lock);
-		event->heir_ns = rl_seen_heir_told(lock);
+		event->around.hears = rl_places_heard(&c->places, lock);
+		event->around.heir_ns = rl_seen_heir_told(lock);
 	}
-	event->behind_ns = c->places.first != NULL ? rl_places_behind_until(&c->places, lock, c->loop.now_ns) : 0;
-	event->token = rl_handle_token(lock);
+	event->around.behind_ns =
+	    c->places.first != NULL ? rl_places_behind_until(&c->places, lock, c->loop.now_ns) : 0;
+	event->around.token = rl_handle_token(lock);
 	int error = rl_lock_step(&lock->core, event, &fx);
 	if (lock->core.queue.line != line)
 		line_up(c, lock, line);
@@ -318,14 +321,14 @@ int rl_operate_step(redlock_client *c, redlock_lock *lock, struct rl_event *even
 	if (fx.twin)
 		c->nodes.list[event->node].duplicate = true; /* until a new connection says who it is, or does not */
 	if (fx.sign && fx.send != RL_OP_PROBE && !make_token(c, lock)) {
-		struct rl_event cancel = {.kind = RL_EV_CANCEL, .result = REDLOCK_E_SYSTEM};
+		struct rl_event cancel = {.kind = RL_EV_CANCEL, .asked.result = REDLOCK_E_SYSTEM};
 		rl_lock_step(&lock->core, &cancel, &fx); /* nothing was sent: what it gives back does not exist */
 		rl_stats_count(&c->stats, lock, &cancel, &fx);
 		rl_operate_report(c, lock, &fx);
 	} else if (fx.send != RL_OP_NONE) {
 		send_to_nodes(c, lock, &fx);
 	} else if (fx.declines) {
-		rl_operate_decline(c, rl_handle_name(lock), event->vote.token, event->node);
+		rl_operate_decline(c, rl_handle_name(lock), event->reply.vote.token, event->node);
 	}
 	rl_schedule_set(&c->loop.schedule, &lock->timer, rl_lock_deadline(&lock->core));
 	if (lock->core.queue.contended || lock->in_line)
@@ -353,7 +356,7 @@ static void tell_long(redlock_client *c, const redlock_lock *lock, unsigned node
 static __attribute__((noinline)) bool ask_shorter(redlock_client *c, redlock_lock *lock,
                                                   struct rl_event *answer)
 {
-	struct rl_event event = {.kind = RL_EV_SHORTER, .seq = answer->seq, .node = answer->node};
+	struct rl_event event = {.kind = RL_EV_SHORTER, .reply.seq = answer->reply.seq, .node = answer->node};
 	struct rl_rules shorter;
 	memcpy(&shorter, lock->core.rules, sizeof shorter); /* rules are compared as bytes */
 	if (rl_options_follow(&shorter, c->nodes.set->ttl_ms))
@@ -364,7 +367,7 @@ static __attribute__((noinline)) bool ask_shorter(redlock_client *c, redlock_loc
 		tell_long(c, lock, answer->node);
 	bool asked = follows && fits && rl_operate_step(c, lock, &event) == 0;
 	if (!asked && follows && fits && !lock->core.round.asked_ttl)
-		answer->vote.code = REDLOCK_VOTE_UNSENT;
+		answer->reply.vote.code = REDLOCK_VOTE_UNSENT;
 	return asked;
 }
 
@@ -372,11 +375,11 @@ static __attribute__((noinline)) bool ask_shorter(redlock_client *c, redlock_loc
 static __attribute__((noinline)) void count_refusals(redlock_client *c, redlock_lock *lock)
 {
 	struct rl_event vote = {.kind = RL_EV_REPLY};
-	while (rl_nodes_next_refusal(&c->nodes, &vote.node, &vote.vote, c->loop.now_ns)) {
-		c->nodes.list[vote.node].answered[vote.vote.code]++;
-		vote.seq = c->nodes.refused_seq; /* a step may ask anew, and be refused */
-		vote.more = c->nodes.refused_by != 0;
-		if (vote.vote.code != REDLOCK_VOTE_LONG_TTL || !ask_shorter(c, lock, &vote))
+	while (rl_nodes_next_refusal(&c->nodes, &vote.node, &vote.reply.vote, c->loop.now_ns)) {
+		c->nodes.list[vote.node].answered[vote.reply.vote.code]++;
+		vote.reply.seq = c->nodes.refused_seq; /* a step may ask anew, and be refused */
+		vote.reply.more = c->nodes.refused_by != 0;
+		if (vote.reply.vote.code != REDLOCK_VOTE_LONG_TTL || !ask_shorter(c, lock, &vote))
 			rl_operate_step(c, lock, &vote);
 	}
 }
@@ -385,8 +388,10 @@ static __attribute__((noinline)) void count_refusals(redlock_client *c, redlock_
  * longer reach this client. */
 void rl_operate_recall(redlock_client *c, redlock_lock *lock, bool deaf)
 {
-	rl_operate_step(
-	    c, lock, &(struct rl_event){.kind = RL_EV_RECALL, .deaf = deaf, .heir_ns = rl_seen_heir_told(lock)});
+	rl_operate_step(c, lock,
+	                &(struct rl_event){.kind = RL_EV_RECALL,
+	                                   .message.deaf = deaf,
+	                                   .around.heir_ns = rl_seen_heir_told(lock)});
 }
 
 /* After a step: counts the votes of nodes that did not take the request, and wakes the handle that is next.
@@ -399,9 +404,9 @@ void rl_operate_settle(redlock_client *c, redlock_lock *lock)
 	if (next == NULL)
 		return;
 	c->places.next = NULL;
-	rl_operate_step(
-	    c, next,
-	    &(struct rl_event){.kind = RL_EV_WAKE, .front = true}); /* it asks when its time has come: now */
+	rl_operate_step(c, next,
+	                &(struct rl_event){.kind = RL_EV_WAKE,
+	                                   .message.front = true}); /* it asks when its time has come: now */
 }
 
 int rl_operate(redlock_client *c, redlock_lock *lock, struct rl_event *event)
@@ -431,7 +436,7 @@ void rl_operate_catch_up(redlock_client *c)
 
 void rl_operate_notice(redlock_client *c)
 {
-	struct rl_event event = {.kind = RL_EV_GUARDED, .ttl_ns = rl_time_ms(c->nodes.set->ttl_ms)};
+	struct rl_event event = {.kind = RL_EV_GUARDED, .permitted_ns = rl_time_ms(c->nodes.set->ttl_ms)};
 	c->nodes.set->noticed = false;
 	redlock_lock *lock = rl_registry_next(&c->handles, 0);
 	for (; lock != NULL; lock = rl_registry_next(&c->handles, lock->slot + 1)) {
@@ -453,8 +458,8 @@ static bool votes_once(unsigned operation)
 static __attribute__((noinline)) void tell_twins(const redlock_client *c, const redlock_lock *lock,
                                                  struct rl_event *event)
 {
-	if (votes_once(event->operation))
-		event->twins = rl_nodes_twins(&c->nodes, event->node, &lock->core, rl_handle_name(lock));
+	if (votes_once(event->reply.operation))
+		event->reply.twins = rl_nodes_twins(&c->nodes, event->node, &lock->core, rl_handle_name(lock));
 }
 
 /* As tell_twins(), and a node that its answers have proved to be a duplicate has no vote. */
@@ -463,9 +468,9 @@ static __attribute__((noinline)) void count_once(const redlock_client *c, const 
 {
 	if (c->nodes.shared)
 		tell_twins(c, lock, event);
-	if (node->duplicate && votes_once(event->operation) &&
-	    redlock_vote_kind(event->vote.code) < REDLOCK_KIND_MISSING)
-		event->vote.code = REDLOCK_VOTE_DUPLICATE;
+	if (node->duplicate && votes_once(event->reply.operation) &&
+	    redlock_vote_kind(event->reply.vote.code) < REDLOCK_KIND_MISSING)
+		event->reply.vote.code = REDLOCK_VOTE_DUPLICATE;
 }
 
 /* A node with a queue says more: who has the lock, and who comes next. Seldom, as ask_shorter(). */
@@ -474,9 +479,10 @@ static __attribute__((noinline)) void take_entered(redlock_client *c, redlock_lo
 {
 	rl_seen_learn(lock, event, c->loop.now_ns);
 	rl_operate(c, lock, event);
-	bool ours = event->seq == lock->core.claim.seq && event->node == lock->core.queue.gate;
-	if (event->vote.code == REDLOCK_VOTE_YES && ours && rl_vote_tells(&event->vote, RL_FIELD_OFFER))
-		rl_seen_keep_heir(lock, event->vote.offer, c->loop.now_ns);
+	bool ours = event->reply.seq == lock->core.claim.seq && event->node == lock->core.queue.gate;
+	if (event->reply.vote.code == REDLOCK_VOTE_YES && ours &&
+	    rl_vote_tells(&event->reply.vote, RL_FIELD_OFFER))
+		rl_seen_keep_heir(lock, event->reply.vote.offer, c->loop.now_ns);
 }
 
 void rl_operate_answer(redlock_client *c, struct rl_node *node, const struct rl_answer *answer)
@@ -490,21 +496,21 @@ void rl_operate_answer(redlock_client *c, struct rl_node *node, const struct rl_
 	}
 	bool suspect = (lock->core.claim.refused >> node->id & 1) != 0;
 	struct rl_event event = {.kind = RL_EV_REPLY,
-	                         .seq = answer->tag.seq,
 	                         .node = node->id,
-	                         .operation = answer->operation,
-	                         .vote = answer->vote,
-	                         .identified = !suspect || rl_nodes_are_identified(&c->nodes)};
+	                         .reply = {.vote = answer->vote,
+	                                   .seq = answer->tag.seq,
+	                                   .operation = answer->operation,
+	                                   .identified = !suspect || rl_nodes_are_identified(&c->nodes)}};
 	if (node->guards && answer->vote.code == REDLOCK_VOTE_LONG_TTL && ask_shorter(c, lock, &event))
 		return;
 	if (node->guards)
-		event.generation = answer->generation;
+		event.reply.generation = answer->generation;
 	if (c->nodes.shared | node->duplicate)
 		count_once(c, node, lock, &event);
-	node->answered[event.vote.code]++;
-	if (event.seq == lock->core.round.seq)
+	node->answered[event.reply.vote.code]++;
+	if (event.reply.seq == lock->core.round.seq)
 		rl_stats_add(&node->round_trip, c->loop.now_ns - lock->core.round.t0_ns);
-	if (rl_state_tells(event.operation, RL_TELLS_QUEUE))
+	if ((rl_state_tells(event.reply.operation) & RL_TELLS_QUEUE) != 0)
 		take_entered(c, lock, &event);
 	else
 		rl_operate(c, lock, &event);

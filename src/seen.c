@@ -33,11 +33,11 @@ static uint64_t until(int64_t pttl_ms, uint64_t now_ns)
 
 void rl_seen_learn(redlock_lock *lock, const struct rl_event *e, uint64_t now_ns)
 {
-	const struct rl_vote *vote = &e->vote;
-	bool shares = e->operation == RL_OP_SHARE && vote->value.size > 0;
+	const struct rl_vote *vote = &e->reply.vote;
+	bool shares = e->reply.operation == RL_OP_SHARE && vote->value.size > 0;
 	bool asked = lock->in_line ? e->node == lock->core.queue.gate : shares; /* others know of no queue */
 	bool tells = asked && rl_vote_tells(vote, RL_FIELD_VALUE) && vote->code == REDLOCK_VOTE_NO;
-	if (!tells || e->seq != lock->core.round.seq)
+	if (!tells || e->reply.seq != lock->core.round.seq)
 		return;
 	struct rl_slice value = cut(vote->value);
 	struct rl_seen *seen = malloc(sizeof *seen + value.size);

@@ -145,7 +145,7 @@ static void decide_look(struct rl_lock *l, const struct rl_event *e, struct rl_e
 	bool named = holder_is_named(l);
 	if (!named && !over && misses_an_answer(l))
 		return;
-	unsigned place = first_key(l, e->order, &whose);
+	unsigned place = first_key(l, e->around.order, &whose);
 	bool leads =
 	    e->now_ns >= after(l, AGREEMENT) ? l->claim.open && l->look.before == 0 : whose == RL_KEY_OURS;
 	if (named || e->now_ns >= after(l, CONTENTION) || (!leads && nobody_tells(l)))
@@ -194,7 +194,7 @@ void rl_contend_found(struct rl_lock *l, const struct rl_event *e, struct rl_eff
 		return;
 	l->look.out &= ~bit;
 	rl_finding_compare(l, e);
-	if (!e->more && l->phase == RL_LOOKING)
+	if (!e->reply.more && l->phase == RL_LOOKING)
 		decide_look(l, e, fx);
 }
 
@@ -205,7 +205,7 @@ static void spread(struct rl_lock *l, const struct rl_event *e, struct rl_effect
 	rl_slots_turn(l, e);
 	rl_acquire_give_back(l, fx);
 	watch(l, e->now_ns);
-	l->round.deadline_ns = rl_time_sub(l->round.deadline_ns, e->entropy % rl_round_retry_pause(l) / 2);
+	l->round.deadline_ns = rl_time_sub(l->round.deadline_ns, e->around.entropy % rl_round_retry_pause(l) / 2);
 	l->round.deadline_ns = rl_time_max(l->round.deadline_ns, rl_time_add(e->now_ns, 1));
 }
 

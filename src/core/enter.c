@@ -45,14 +45,14 @@ bool rl_enter_waits(const struct rl_lock *l)
 static bool polls_at_gate(const struct rl_lock *l, const struct rl_event *e)
 {
 	bool late = !l->queue.placed && rl_time_sub(e->now_ns, l->queue.changed_ns) >= RL_PACE_MOST_NS;
-	return l->policy->polls && (e->hears & rl_queue_gate_bit(l)) == 0 && (l->queue.polls || late);
+	return l->policy->polls && (e->around.hears & rl_queue_gate_bit(l)) == 0 && (l->queue.polls || late);
 }
 
 /* At the gate by its queue, where a place there is of use. */
 static void register_place(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
 {
 	l->queue.polls = polls_at_gate(l, e);
-	fx->stands |= l->queue.polls || (e->hears & rl_queue_gate_bit(l)) != 0;
+	fx->stands |= l->queue.polls || (e->around.hears & rl_queue_gate_bit(l)) != 0;
 	fx->call = l->queue.call;
 	if (fx->stands)
 		fx->enter |= rl_queue_gate_bit(l);
@@ -91,7 +91,7 @@ static void stand_behind(struct rl_lock *l, const struct rl_event *e)
 	uint64_t until = rl_time_min(rl_time_add(e->now_ns, RL_PACE_MOST_NS), l->wait_until_ns);
 	l->queue.contended = true;
 	l->verdict = REDLOCK_E_BUSY;
-	rl_round_pause(l, rl_time_min(until, e->behind_ns));
+	rl_round_pause(l, rl_time_min(until, e->around.behind_ns));
 }
 
 /* A gate may have the key of somebody who does not hold: of a claim that was never given back, or a release
@@ -115,7 +115,8 @@ static bool looks_past(struct rl_lock *l, uint64_t now)
 static bool knows_gate(const struct rl_lock *l, const struct rl_event *e)
 {
 	bool refused = l->verdict != 0;
-	return e->ordered || !refused || rl_time_sub(e->now_ns, l->queue.changed_ns) >= l->rules->node_timeout_ns;
+	return e->around.ordered || !refused ||
+	       rl_time_sub(e->now_ns, l->queue.changed_ns) >= l->rules->node_timeout_ns;
 }
 
 /* Looks again at intervals that grow with the time that has passed. */
@@ -127,7 +128,7 @@ static void wait_for_order(struct rl_lock *l, uint64_t now)
 
 static void attempt(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
 {
-	if (e->behind_ns > e->now_ns && l->rules->wait_ns > 0 && l->policy->contends) {
+	if (e->around.behind_ns > e->now_ns && l->rules->wait_ns > 0 && l->policy->contends) {
 		stand_behind(l, e);
 		return;
 	}
@@ -161,13 +162,13 @@ static void attempt(struct rl_lock *l, const struct rl_event *e, struct rl_effec
 void rl_enter_begin(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
 {
 	(void)rl_queue_choose_gate(l, e); /* there is no place */
-	bool last = (e->hears & rl_queue_gate_bit(l)) != 0 && !l->policy->several;
-	if (!waits(l) || e->behind_ns > e->now_ns || last) {
+	bool last = (e->around.hears & rl_queue_gate_bit(l)) != 0 && !l->policy->several;
+	if (!waits(l) || e->around.behind_ns > e->now_ns || last) {
 		attempt(l, e, fx);
 		return;
 	}
 	l->verdict = REDLOCK_E_BUSY;
-	rl_round_pause(l, rl_time_add(e->now_ns, rl_pace_about(RL_PACE_BLIND_NS, e->entropy)));
+	rl_round_pause(l, rl_time_add(e->now_ns, rl_pace_about(RL_PACE_BLIND_NS, e->around.entropy)));
 }
 
 /* A process that was stopped may come here long after its time. */
@@ -271,7 +272,7 @@ void rl_enter_decide(struct rl_lock *l, const struct rl_event *e, struct rl_effe
  * be one more. So it stands in line at those nodes, too: who comes later is kept out there. */
 static void stand_beside(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
 {
-	uint32_t nodes = fx->nodes & e->hears;
+	uint32_t nodes = fx->nodes & e->around.hears;
 	if (!l->queue.behind_readers || nodes == 0)
 		return;
 	fx->enter |= nodes;
@@ -322,21 +323,22 @@ bool rl_enter_go_on(struct rl_lock *l, const struct rl_event *e, struct rl_effec
  * first because the holder was of this client. */
 static uint64_t some_time(const struct rl_lock *l, const struct rl_event *e)
 {
-	if (e->deaf)
-		return e->entropy % DEAF_NS;
-	return (e->hears & rl_queue_gate_bit(l)) != 0 ? 0 : rl_pace_about(RL_PACE_BLIND_NS, e->entropy);
+	if (e->message.deaf)
+		return e->around.entropy % DEAF_NS;
+	return (e->around.hears & rl_queue_gate_bit(l)) != 0 ? 0
+	                                                     : rl_pace_about(RL_PACE_BLIND_NS, e->around.entropy);
 }
 
 /* A message may have been lost, and its turn. Or it is time to take a place. */
 static void ask_soon(struct rl_lock *l, const struct rl_event *e)
 {
-	if (!e->front && (!l->queue.placed || e->node != l->queue.gate))
+	if (!e->message.front && (!l->queue.placed || e->node != l->queue.gate))
 		return;
-	if (e->deaf)
+	if (e->message.deaf)
 		l->queue.place = 0; /* it is there, but nothing is known of it any more */
 	uint64_t soon = rl_time_add(e->now_ns, 1 + some_time(l, e));
 	if (l->phase == RL_PAUSED)
-		l->retry_at_ns = rl_time_min(l->retry_at_ns, rl_time_max(soon, e->behind_ns));
+		l->retry_at_ns = rl_time_min(l->retry_at_ns, rl_time_max(soon, e->around.behind_ns));
 }
 
 bool rl_enter_follows(const struct rl_lock *l, uint64_t now)
@@ -356,7 +358,7 @@ static void ask_for_it(struct rl_lock *l, const struct rl_event *e)
 	l->queue.woken = true;
 	uint64_t least = rl_time_add(l->round.t0_ns, RL_PACE_LEAST_NS);
 	uint64_t longest = rl_time_min(rl_round_retry_longest(l), GONE_NS);
-	uint64_t about = rl_time_add(e->now_ns, e->entropy % (longest + 1));
+	uint64_t about = rl_time_add(e->now_ns, e->around.entropy % (longest + 1));
 	l->retry_at_ns = rl_time_min(l->retry_at_ns, rl_time_max(least, about));
 }
 
@@ -366,20 +368,21 @@ void rl_enter_wake(struct rl_lock *l, const struct rl_event *e, struct rl_effect
 {
 	if (!l->policy->contends)
 		return; /* it never has a place */
-	if (e->gone) {
+	if (e->message.gone) {
 		ask_for_it(l, e);
 		return;
 	}
-	if (e->deaf || e->front) {
+	if (e->message.deaf || e->message.front) {
 		ask_soon(l, e);
 		return;
 	}
-	if (l->queue.beside && e->node != l->queue.gate && e->call == l->queue.call) {
+	if (l->queue.beside && e->node != l->queue.gate && e->message.call == l->queue.call) {
 		(void)rl_enter_go_on(l, e, fx); /* the key that it waited for there is gone */
 		return;
 	}
-	if (!rl_state_acquires(l) || !l->queue.placed || e->node != l->queue.gate || e->call != l->queue.call) {
-		rl_queue_give_up(l, UINT32_C(1) << e->node, e->call, fx);
+	if (!rl_state_acquires(l) || !l->queue.placed || e->node != l->queue.gate ||
+	    e->message.call != l->queue.call) {
+		rl_queue_give_up(l, UINT32_C(1) << e->node, e->message.call, fx);
 		return;
 	}
 	l->queue.woken = true;
@@ -393,7 +396,7 @@ void rl_enter_wake(struct rl_lock *l, const struct rl_event *e, struct rl_effect
 
 static bool is_ours(const struct rl_lock *l, const struct rl_event *e)
 {
-	return l->queue.offered_ns != 0 && rl_slice_same(e->vote.token, e->token);
+	return l->queue.offered_ns != 0 && rl_slice_same(e->reply.vote.token, e->around.token);
 }
 
 /* Nothing is sent: the votes come by themselves. */
@@ -402,13 +405,13 @@ static void begin_handed(struct rl_lock *l, const struct rl_event *e, struct rl_
 	rl_acquire_ask(l, e->now_ns, rl_round_nodes(l), fx);
 	*fx = (struct rl_effects){.send = RL_OP_NONE, .observed = fx->observed};
 	l->claim.owed = l->claim.unanswered = 0; /* yet */
-	l->round.t0_ns = e->offered_ns;
+	l->round.t0_ns = e->message.offered_ns;
 }
 
 static void go_on(struct rl_lock *l, const struct rl_event *e)
 {
 	l->claim.asked = rl_round_nodes(l);
-	l->round.t0_ns = rl_time_min(l->round.t0_ns, e->offered_ns);
+	l->round.t0_ns = rl_time_min(l->round.t0_ns, e->message.offered_ns);
 }
 
 /* The gate has taken our place out of its queue, and says how many are left. */
@@ -416,10 +419,10 @@ static void vote(struct rl_lock *l, const struct rl_event *e)
 {
 	if (e->node == l->queue.gate) {
 		l->queue.placed = false;
-		l->queue.contended = e->vote.waiting > 0;
+		l->queue.contended = e->reply.vote.waiting > 0;
 	}
 	if (l->round.operation == REDLOCK_OP_ACQUIRE)
-		rl_round_cast(l, e->node, rl_round_cast_once(l, e->twins, REDLOCK_VOTE_YES),
+		rl_round_cast(l, e->node, rl_round_cast_once(l, e->reply.twins, REDLOCK_VOTE_YES),
 		              rl_time_sub(e->now_ns, l->round.t0_ns));
 	l->claim.owed |= 1u << e->node;
 }
@@ -445,7 +448,7 @@ static void take(struct rl_lock *l, const struct rl_event *e, struct rl_effects 
  * holds. */
 void rl_enter_take(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
 {
-	bool in_time = l->queue.offered_ns <= e->offered_ns && e->offered_ns <= e->now_ns;
+	bool in_time = l->queue.offered_ns <= e->message.offered_ns && e->message.offered_ns <= e->now_ns;
 	if (!is_ours(l, e))
 		fx->declines = true;
 	else if (rl_state_holds(l))

@@ -21,7 +21,7 @@ void rl_fence_keep(struct rl_lock *l, const struct rl_event *e)
 		rl_queue_learn(l, e);
 	if (l->votes[e->node].code != REDLOCK_VOTE_YES)
 		return;
-	int64_t number = e->vote.number;
+	int64_t number = e->reply.vote.number;
 	if (number > 0 && number < RL_FENCE_END)
 		l->numbers->of[e->node] = (uint64_t)number;
 	else

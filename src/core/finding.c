@@ -12,13 +12,14 @@ void rl_finding_forget(struct rl_lock *l)
 
 static bool says_whose(const struct rl_event *e)
 {
-	return rl_state_tells(e->operation, RL_TELLS_KEY);
+	return (rl_state_tells(e->reply.operation) & RL_TELLS_KEY) != 0;
 }
 
 static bool has_values(const struct rl_event *e)
 {
-	bool tells = rl_state_tells(e->operation, RL_TELLS_FINDING) && rl_vote_tells(&e->vote, RL_FIELD_TYPE);
-	assert(!tells || e->vote.code == REDLOCK_VOTE_YES);
+	bool tells = (rl_state_tells(e->reply.operation) & RL_TELLS_FINDING) != 0 &&
+	             rl_vote_tells(&e->reply.vote, RL_FIELD_TYPE);
+	assert(!tells || e->reply.vote.code == REDLOCK_VOTE_YES);
 	return tells;
 }
 
@@ -29,26 +30,28 @@ static bool is_string(struct rl_slice type)
 
 static bool is_ours(const struct rl_event *e)
 {
+	const struct rl_vote *vote = &e->reply.vote;
+	struct rl_slice token = e->around.token;
 	if (says_whose(e))
-		return e->vote.ours == 1;
-	return e->token.size > 0 && is_string(e->vote.type) && (uint64_t)e->vote.size == e->token.size &&
-	       rl_slice_same(e->vote.value, e->token);
+		return vote->ours == 1;
+	return token.size > 0 && is_string(vote->type) && (uint64_t)vote->size == token.size &&
+	       rl_slice_same(vote->value, token);
 }
 
 enum redlock_vote_code rl_finding_vote(const struct rl_event *e)
 {
-	return !has_values(e) || is_ours(e) ? e->vote.code : REDLOCK_VOTE_NO;
+	return !has_values(e) || is_ours(e) ? e->reply.vote.code : REDLOCK_VOTE_NO;
 }
 
 void rl_finding_keep(struct rl_lock *l, const struct rl_event *e)
 {
 	if (l->findings == NULL || !has_values(e))
 		return;
-	struct rl_slice type = e->vote.type;
-	struct rl_slice value = e->vote.value;
+	const struct rl_vote *vote = &e->reply.vote;
+	struct rl_slice type = vote->type;
+	struct rl_slice value = vote->value;
 	struct redlock_finding *f = &l->findings[e->node];
-	*f =
-	    (struct redlock_finding){.known = 1, .pttl_ms = e->vote.pttl_ms, .value_len = (uint64_t)e->vote.size};
+	*f = (struct redlock_finding){.known = 1, .pttl_ms = vote->pttl_ms, .value_len = (uint64_t)vote->size};
 	memcpy(f->type, type.bytes, type.size < sizeof f->type - 1 ? type.size : sizeof f->type - 1);
 	f->value_kept = value.size < sizeof f->value ? value.size : sizeof f->value;
 	memcpy(f->value, value.bytes, f->value_kept);
@@ -95,5 +98,5 @@ void rl_finding_compare(struct rl_lock *l, const struct rl_event *e)
 	if (l->votes[e->node].whose == RL_KEY_OURS)
 		hide(&l->findings[e->node]);
 	else if (l->votes[e->node].whose >= RL_KEY_OTHERS)
-		l->look.before |= (uint32_t)comes_before(&l->findings[e->node], e->token) << e->node;
+		l->look.before |= (uint32_t)comes_before(&l->findings[e->node], e->around.token) << e->node;
 }

@@ -49,7 +49,7 @@ void rl_hold_until(struct rl_lock *l, const struct rl_event *e, uint64_t valid_u
 	bool renews = r->renew_ns > 0 && !rl_hold_is_capped(l);
 	if (valid_until > l->valid_until_ns)
 		l->warned = false;
-	l->renew_at_ns = renews ? renewal_at(r, valid_until, e->entropy) : RL_TIME_NEVER;
+	l->renew_at_ns = renews ? renewal_at(r, valid_until, e->around.entropy) : RL_TIME_NEVER;
 	l->valid_until_ns = valid_until;
 	l->phase = RL_HELD;
 }

@@ -108,7 +108,7 @@ static int on_acquire(struct rl_lock *l, const struct rl_event *e, struct rl_eff
 	if (l->phase != RL_IDLE || l->policy->asks[REDLOCK_OP_ACQUIRE].request == RL_OP_NONE)
 		return REDLOCK_E_STATE;
 	rl_acquire_begin(l, e->now_ns);
-	bool may_wait = l->queue.contended || e->behind_ns > e->now_ns || l->policy->shares;
+	bool may_wait = l->queue.contended || e->around.behind_ns > e->now_ns || l->policy->shares;
 	if (may_wait)
 		rl_enter_begin(l, e, fx);
 	else
@@ -122,7 +122,7 @@ static int on_extend(struct rl_lock *l, const struct rl_event *e, struct rl_effe
 		return REDLOCK_E_LOST;
 	if (l->phase != RL_HELD && !is_attached(l))
 		return REDLOCK_E_STATE;
-	return rl_hold_extend(l, e->now_ns, e->ttl_ns, fx);
+	return rl_hold_extend(l, e->now_ns, e->asked.ttl_ns, fx);
 }
 
 static int on_release(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
@@ -130,7 +130,7 @@ static int on_release(struct rl_lock *l, const struct rl_event *e, struct rl_eff
 	bool attached = is_attached(l), held = l->phase == RL_HELD;
 	if (l->phase != RL_HELD && l->phase != RL_LOST && !attached)
 		return REDLOCK_E_STATE;
-	if (held && e->keeps && rl_keep_begin(l, e->now_ns)) {
+	if (held && e->asked.keeps && rl_keep_begin(l, e->now_ns)) {
 		end_with(fx, REDLOCK_OP_RELEASE, 0);
 		return 0;
 	}
@@ -153,7 +153,7 @@ static int on_release(struct rl_lock *l, const struct rl_event *e, struct rl_eff
 static void give_up_kept(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
 {
 	struct rl_event release = *e;
-	release.keeps = false;
+	release.asked.keeps = false;
 	l->phase = RL_HELD;
 	int error = on_release(l, &release, fx);
 	assert(error == 0);
@@ -167,7 +167,7 @@ static int on_recall(struct rl_lock *l, const struct rl_event *e, struct rl_effe
 {
 	if (!rl_state_holds(l))
 		return REDLOCK_E_STATE;
-	if (!e->deaf)
+	if (!e->message.deaf)
 		rl_keep_end(l);
 	if (l->phase == RL_KEPT)
 		give_up_kept(l, e, fx);
@@ -195,9 +195,9 @@ static int on_late(struct rl_lock *l, const struct rl_event *e, struct rl_effect
 static int on_query(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
 {
 	(void)fx;
-	enum redlock_operation operation = e->probe ? REDLOCK_OP_PROBE : REDLOCK_OP_QUERY;
+	enum redlock_operation operation = e->asked.probe ? REDLOCK_OP_PROBE : REDLOCK_OP_QUERY;
 	bool possible = l->policy->asks[operation].request != RL_OP_NONE;
-	if (!possible || l->phase == RL_KEPT || (e->probe && l->phase != RL_IDLE))
+	if (!possible || l->phase == RL_KEPT || (e->asked.probe && l->phase != RL_IDLE))
 		return REDLOCK_E_STATE;
 	l->waiting = operation;
 	if (l->findings != NULL)
@@ -230,11 +230,11 @@ static int on_cancel(struct rl_lock *l, const struct rl_event *e, struct rl_effe
 	if (l->phase == RL_KEPT)
 		give_up_kept(l, e, fx);
 	else if (rl_state_acquires(l))
-		rl_acquire_end(l, e->result, fx);
+		rl_acquire_end(l, e->asked.result, fx);
 	else if (l->waiting != REDLOCK_OP_NONE)
-		end_waiting(l, e->result, fx);
+		end_waiting(l, e->asked.result, fx);
 	else if (rl_state_is_busy(l) && l->phase != RL_RELEASING)
-		rl_share_end(l, e, e->result, fx);
+		rl_share_end(l, e, e->asked.result, fx);
 	return 0;
 }
 
@@ -251,18 +251,18 @@ static bool key_may_exist(enum redlock_vote_code vote)
  * proves nothing, nor does a token that was on offer: the node may have been handed it after it refused. */
 static void note_refusal(struct rl_lock *l, const struct rl_event *e)
 {
-	if (e->seq == l->claim.seq && l->policy->signs && l->queue.heard == 0)
+	if (e->reply.seq == l->claim.seq && l->policy->signs && l->queue.heard == 0)
 		l->claim.refused |= 1u << e->node;
 }
 
 /* A node that has refused the token says yes. */
 static bool has_what_it_refused(const struct rl_lock *l, const struct rl_event *e)
 {
-	if (e->identified)
+	if (e->reply.identified)
 		return false;
-	if (e->operation == RL_OP_SLOT_RELEASE)
-		return false;                            /* whichever slot it was */
-	return (int32_t)(e->seq - l->claim.seq) > 0; /* not of the token before */
+	if (e->reply.operation == RL_OP_SLOT_RELEASE)
+		return false;                                  /* whichever slot it was */
+	return (int32_t)(e->reply.seq - l->claim.seq) > 0; /* not of the token before */
 }
 
 /* Silence may still be followed by a vote. */
@@ -282,19 +282,19 @@ static void note_missing_key(struct rl_lock *l, const struct rl_event *e, enum r
 		l->claim.owed &= ~(1u << e->node);
 }
 
-/* Records an answer. One that comes after the decision decides nothing. */
-static void count(struct rl_lock *l, const struct rl_event *e, enum redlock_vote_code code,
+/* Records an answer, of an operation that `tells` this. One that comes after the decision decides nothing. */
+static void count(struct rl_lock *l, const struct rl_event *e, unsigned tells, enum redlock_vote_code code,
                   struct rl_effects *fx)
 {
 	const struct rl_ask *ask = &l->policy->asks[l->round.ask];
-	if (e->twins != 0)
-		code = rl_round_cast_once(l, e->twins, code);
+	if (e->reply.twins != 0)
+		code = rl_round_cast_once(l, e->reply.twins, code);
 	rl_round_cast(l, e->node, code, rl_time_sub(e->now_ns, l->round.t0_ns));
 	if (code == REDLOCK_VOTE_QUARANTINE)
 		rl_quarantine_keep(l, e);
-	if (ask->keep != NULL && (e->operation != RL_OP_ACQUIRE || ask->draws)) /* else yes or no is all */
+	if (ask->keep != NULL && (ask->draws || (tells & RL_TELLS_DRAWN) == 0))
 		ask->keep(l, e);
-	if (l->round.open && !e->more)
+	if (l->round.open && !e->reply.more)
 		decide(l, e, fx);
 }
 
@@ -303,28 +303,28 @@ static void count(struct rl_lock *l, const struct rl_event *e, enum redlock_vote
 static bool is_of_other_configuration(struct rl_lock *l, const struct rl_event *e)
 {
 	if (l->round.generation == 0)
-		l->round.generation = e->generation;
-	return l->round.generation != e->generation;
+		l->round.generation = e->reply.generation;
+	return l->round.generation != e->reply.generation;
 }
 
 static int on_reply(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
 {
-	enum redlock_vote_code code =
-	    rl_state_tells(e->operation, RL_TELLS_FINDING) ? rl_finding_vote(e) : e->vote.code;
-	bool current = e->seq == l->round.seq;
+	unsigned tells = rl_state_tells(e->reply.operation);
+	enum redlock_vote_code code = (tells & RL_TELLS_FINDING) != 0 ? rl_finding_vote(e) : e->reply.vote.code;
+	bool current = e->reply.seq == l->round.seq;
 	assert(e->node < l->rules->node_count && code != REDLOCK_VOTE_PENDING);
 	if (l->queue.passed > 0)
 		rl_queue_come_back(l, e);
-	if (e->seq == l->claim.seq)
+	if (e->reply.seq == l->claim.seq)
 		l->claim.unanswered &= ~(1u << e->node);
-	if (rl_state_tells(e->operation, RL_TELLS_WAITERS)) /* also of a release long ago */
+	if ((tells & RL_TELLS_WAITERS) != 0) /* also of a release long ago */
 		rl_queue_learn_waiters(l, e);
-	bool yes = code == REDLOCK_VOTE_YES, of_claim = e->seq == l->claim.seq;
+	bool yes = code == REDLOCK_VOTE_YES, of_claim = e->reply.seq == l->claim.seq;
 	bool other_slot = yes && l->rules->slots > 0 && rl_slots_is_other(l, e);
 	if (code == REDLOCK_VOTE_NO || other_slot)
 		note_refusal(l, e);
 	fx->twin = yes && (l->claim.refused >> e->node & 1) != 0 && has_what_it_refused(l, e);
-	if (e->seq == l->look.seq) {
+	if (e->reply.seq == l->look.seq) {
 		rl_contend_found(l, e, fx);
 		return 0;
 	}
@@ -332,14 +332,14 @@ static int on_reply(struct rl_lock *l, const struct rl_event *e, struct rl_effec
 		code = REDLOCK_VOTE_DUPLICATE;
 	if (current && has_voted(l, e->node))
 		return 0;
-	if (current && code == REDLOCK_VOTE_YES && e->generation != 0 && is_of_other_configuration(l, e))
+	if (current && code == REDLOCK_VOTE_YES && e->reply.generation != 0 && is_of_other_configuration(l, e))
 		code = REDLOCK_VOTE_TIMEOUT;
 	if (of_claim && code != REDLOCK_VOTE_YES)
 		note_missing_key(l, e, code);
 	if (of_claim && code == REDLOCK_VOTE_YES && other_slot)
 		rl_slots_return(e->node, fx);
 	if (current)
-		count(l, e, code, fx);
+		count(l, e, tells, code, fx);
 	return 0;
 }
 
@@ -353,7 +353,7 @@ static int claim_late(struct rl_lock *l, const struct rl_event *e, struct rl_eff
 	fx->send = claim->request;
 	fx->draws = claim->draws;
 	fx->nodes = 1u << e->node;
-	fx->seq = e->seq;
+	fx->seq = e->reply.seq;
 	fx->ttl_ns = l->rules->ttl_ns;
 	fx->again = true;
 	l->claim.owed |= fx->nodes;
@@ -368,10 +368,10 @@ static int claim_late(struct rl_lock *l, const struct rl_event *e, struct rl_eff
 static int on_shorter(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
 {
 	const struct rl_round *r = &l->round;
-	bool current = e->seq == r->seq;
+	bool current = e->reply.seq == r->seq;
 	if (current && has_voted(l, e->node))
 		return REDLOCK_E_STATE;
-	if (l->phase == RL_HELD && e->seq == l->claim.seq)
+	if (l->phase == RL_HELD && e->reply.seq == l->claim.seq)
 		return claim_late(l, e, fx);
 	bool acquires = l->phase == RL_ACQUIRING, other = r->open && r->operation != REDLOCK_OP_ACQUIRE;
 	bool late = l->phase == RL_HELD && !r->open;
@@ -451,7 +451,7 @@ static int on_guarded(struct rl_lock *l, const struct rl_event *e, struct rl_eff
 	else if (l->round.open && l->round.operation == REDLOCK_OP_EXTEND)
 		rl_round_again(l, rl_round_nodes(l), e->now_ns, fx);
 	if (l->phase == RL_HELD)
-		rl_hold_guard(l, e->now_ns, e->ttl_ns);
+		rl_hold_guard(l, e->now_ns, e->permitted_ns);
 	if (l->phase == RL_KEPT)
 		give_up_kept(l, e, fx);
 	return 0;

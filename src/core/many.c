@@ -12,7 +12,8 @@ enum { PATIENCE = 8 };
 /* A gate says by its verdict which name it is, below that of a node that has no vote. */
 static uint8_t name_in(const struct rl_event *e)
 {
-	return (uint8_t)((e->operation == RL_OP_ENTER_ALL ? -1 - e->vote.verdict : e->vote.name) & 0xff);
+	const struct rl_vote *vote = &e->reply.vote;
+	return (uint8_t)((e->reply.operation == RL_OP_ENTER_ALL ? -1 - vote->verdict : vote->name) & 0xff);
 }
 
 static void lose_patience(struct rl_lock *l, const struct rl_event *e)
@@ -23,16 +24,17 @@ static void lose_patience(struct rl_lock *l, const struct rl_event *e)
 
 void rl_many_keep(struct rl_lock *l, const struct rl_event *e)
 {
+	const struct rl_vote *vote = &e->reply.vote;
 	rl_queue_learn(l, e);
-	if (e->vote.code != REDLOCK_VOTE_NO || (e->vote.told & (RL_TOLD(NAME) | RL_TOLD(PLACE))) == 0)
+	if (vote->code != REDLOCK_VOTE_NO || (vote->told & (RL_TOLD(NAME) | RL_TOLD(PLACE))) == 0)
 		return;
 	l->queue.obstacle = name_in(e);
 	if (l->claim.open && l->queue.stage == RL_STAGE_CLAIM)
 		lose_patience(l, e);
-	if (e->operation != RL_OP_ENTER_ALL)
+	if (e->reply.operation != RL_OP_ENTER_ALL)
 		return; /* what follows, the gate alone says */
 	l->queue.contended = true;
-	if (e->vote.place == 0) {
+	if (vote->place == 0) {
 		l->queue.placed = false;
 		l->queue.place = 0;
 	}

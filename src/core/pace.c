@@ -69,7 +69,7 @@ static uint64_t divided_at(const struct rl_lock *l, const struct rl_event *e, ui
 		pause = rl_time_max(rl_time_max(pause, 2 * l->trip_ns),
 		                    rl_time_sub(e->now_ns, l->queue.changed_ns) / PART);
 	if (policy->several || policy->slots)
-		retry = rl_time_min(retry, rl_time_add(e->now_ns, rl_pace_about(pause, e->entropy)));
+		retry = rl_time_min(retry, rl_time_add(e->now_ns, rl_pace_about(pause, e->around.entropy)));
 	return retry;
 }
 
@@ -86,7 +86,7 @@ uint64_t rl_pace_next(struct rl_lock *l, const struct rl_event *e, uint64_t left
 		return divided_at(l, e, left);
 	if (is_due(l, now))
 		return rl_time_add(now, 1);
-	uint64_t delay = rl_pace_about(interval(l, now), e->entropy);
+	uint64_t delay = rl_pace_about(interval(l, now), e->around.entropy);
 	if (l->queue.place == 1) /* the others come later by chance: one asks as soon as the key has expired */
 		delay = rl_time_min(delay, rl_time_sub(l->queue.free_at_ns, now));
 	delay = rl_time_max(delay, RL_ROUND_RETRY_MIN_NS);

@@ -9,7 +9,7 @@ enum { REPAIR = 10 };
 
 void rl_quarantine_keep(struct rl_lock *l, const struct rl_event *e)
 {
-	int64_t left = e->vote.left_ms;
+	int64_t left = e->reply.vote.left_ms;
 	if (l->numbers != NULL)
 		l->numbers->of[e->node] = rl_time_add(e->now_ns, left > 0 ? rl_time_ms((uint64_t)left) : 0);
 }

@@ -18,7 +18,7 @@
 static uint8_t gate_at(const struct rl_lock *l, const struct rl_event *e, unsigned passed)
 {
 	unsigned at = (l->queue.turn + passed) % l->rules->node_count;
-	return e->order != NULL ? e->order[at] : (uint8_t)at;
+	return e->around.order != NULL ? e->around.order[at] : (uint8_t)at;
 }
 
 bool rl_queue_choose_gate(struct rl_lock *l, const struct rl_event *e)
@@ -53,7 +53,7 @@ void rl_queue_find_gate(struct rl_lock *l, const struct rl_event *e)
  * no gate for us. */
 void rl_queue_come_back(struct rl_lock *l, const struct rl_event *e)
 {
-	if (l->queue.back || redlock_vote_kind(e->vote.code) > REDLOCK_KIND_NO)
+	if (l->queue.back || redlock_vote_kind(e->reply.vote.code) > REDLOCK_KIND_NO)
 		return;
 	for (unsigned i = 0; i < l->queue.passed; i++)
 		if (gate_at(l, e, i) == e->node) {
@@ -67,22 +67,23 @@ void rl_queue_come_back(struct rl_lock *l, const struct rl_event *e)
 /* Recognises a shared lock: its key exists, but has no string value that the gate could report. */
 static bool is_shared(const struct rl_event *e)
 {
-	return e->operation == RL_OP_ENTER && e->vote.code == REDLOCK_VOTE_NO &&
-	       rl_vote_tells(&e->vote, RL_FIELD_VALUE) && e->vote.value.size == 0 && e->vote.pttl_ms >= 0;
+	const struct rl_vote *vote = &e->reply.vote;
+	return e->reply.operation == RL_OP_ENTER && vote->code == REDLOCK_VOTE_NO &&
+	       rl_vote_tells(vote, RL_FIELD_VALUE) && vote->value.size == 0 && vote->pttl_ms >= 0;
 }
 
 void rl_queue_learn(struct rl_lock *l, const struct rl_event *e)
 {
-	const struct rl_vote *vote = &e->vote;
+	const struct rl_vote *vote = &e->reply.vote;
 	l->queue.behind_readers |= is_shared(e);
-	bool tells =
-	    rl_state_tells(e->operation, RL_TELLS_QUEUE) && redlock_vote_kind(e->vote.code) <= REDLOCK_KIND_NO;
+	bool tells = (rl_state_tells(e->reply.operation) & RL_TELLS_QUEUE) != 0 &&
+	             redlock_vote_kind(vote->code) <= REDLOCK_KIND_NO;
 	if (!tells || !rl_vote_tells(vote, RL_FIELD_WAITING) || e->node != l->queue.gate)
 		return; /* others are asked so, too: they have no queue of ours */
 	if (vote->waiting < 0)
 		return; /* it was asked without its queue */
 	l->queue.contended = vote->waiting > 0;
-	if (e->vote.code == REDLOCK_VOTE_YES) {
+	if (vote->code == REDLOCK_VOTE_YES) {
 		l->queue.placed = false;
 		return;
 	}
@@ -99,7 +100,7 @@ void rl_queue_learn(struct rl_lock *l, const struct rl_event *e)
 
 void rl_queue_learn_waiters(struct rl_lock *l, const struct rl_event *e)
 {
-	if (rl_queue_tells_of_others(e->vote.verdict))
+	if (rl_queue_tells_of_others(e->reply.vote.verdict))
 		l->queue.contended = l->policy->contends;
 }
 
@@ -188,18 +189,19 @@ static bool is_worth_it(const struct rl_rules *r)
 
 void rl_queue_offer(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
 {
-	if (!fx->stands || !l->policy->heirs || count(e->hears) < l->rules->quorum || !is_worth_it(l->rules))
+	if (!fx->stands || !l->policy->heirs || count(e->around.hears) < l->rules->quorum ||
+	    !is_worth_it(l->rules))
 		return;
 	fx->offered_ns = rl_time_max(l->round.t0_ns, l->queue.offered_ns);
 	if (l->queue.offered_ns == 0)
 		l->queue.offered_ns = fx->offered_ns;
-	l->queue.heard |= e->hears & rl_round_nodes(l);
+	l->queue.heard |= e->around.hears & rl_round_nodes(l);
 }
 
 void rl_queue_hand_over(const struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
 {
-	bool fresh = e->heir_ns != 0 && rl_time_sub(e->now_ns, e->heir_ns) <= FRESH_NS;
-	if (fx->send == RL_OP_LEAVE && fresh && !is_old(l, e->heir_ns, e->now_ns))
+	bool fresh = e->around.heir_ns != 0 && rl_time_sub(e->now_ns, e->around.heir_ns) <= FRESH_NS;
+	if (fx->send == RL_OP_LEAVE && fresh && !is_old(l, e->around.heir_ns, e->now_ns))
 		fx->send = RL_OP_HAND;
 }
 

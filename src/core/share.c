@@ -42,7 +42,7 @@ enum rl_tally rl_share_weigh(const struct rl_lock *l)
 bool rl_share_confirm(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
 {
 	(void)fx;
-	bool unsure = is_first(l) && !e->ordered && rl_round_count(l).out > 0;
+	bool unsure = is_first(l) && !e->around.ordered && rl_round_count(l).out > 0;
 	if (rl_queue_gate_vote(l) != REDLOCK_KIND_PENDING && !unsure)
 		return true;
 	uint64_t took = rl_time_sub(e->now_ns, l->round.t0_ns);
@@ -53,7 +53,7 @@ bool rl_share_confirm(struct rl_lock *l, const struct rl_event *e, struct rl_eff
 
 void rl_share_keep(struct rl_lock *l, const struct rl_event *e)
 {
-	bool kept_out = e->vote.code == REDLOCK_VOTE_NO && e->vote.verdict == KEPT_OUT;
+	bool kept_out = e->reply.vote.code == REDLOCK_VOTE_NO && e->reply.vote.verdict == KEPT_OUT;
 	if (l->claim.open && is_first(l))
 		rl_queue_find_gate(l, e);
 	if (l->claim.open) /* else it is late, and what is known came from the gate */
@@ -71,17 +71,17 @@ int rl_share_turn(struct rl_lock *l, const struct rl_event *e, struct rl_effects
 		return REDLOCK_E_LOST;
 	if (l->phase != RL_HELD || l->policy->asks[RL_ASK_UPGRADE].request == RL_OP_NONE)
 		return REDLOCK_E_STATE;
-	if (!e->up)
+	if (!e->asked.up)
 		l->policy = l->rules->policy;
 	if (l->policy == l->rules->policy)
 		rl_acquire_forget_numbers(l);
-	return rl_hold_turn(l, e->now_ns, e->up ? RL_TURN_UP : RL_TURN_DOWN, fx);
+	return rl_hold_turn(l, e->now_ns, e->asked.up ? RL_TURN_UP : RL_TURN_DOWN, fx);
 }
 
 /* A fenced lock that was upgraded before has its number: a second upgrade draws none. */
 void rl_share_keep_turn(struct rl_lock *l, const struct rl_event *e)
 {
-	l->votes[e->node].whose = e->vote.verdict == GONE ? RL_KEY_NONE : RL_KEY_UNKNOWN;
+	l->votes[e->node].whose = e->reply.vote.verdict == GONE ? RL_KEY_NONE : RL_KEY_UNKNOWN;
 	if (l->policy->asks[l->round.ask].draws)
 		rl_fence_keep(l, e);
 }

@@ -53,7 +53,7 @@ void rl_slots_keep(struct rl_lock *l, const struct rl_event *e)
 	rl_queue_learn(l, e);
 	if (l->votes[e->node].code != REDLOCK_VOTE_YES)
 		return;
-	int64_t slot = rl_vote_tells(&e->vote, RL_FIELD_SLOT) ? e->vote.slot : -1;
+	int64_t slot = rl_vote_tells(&e->reply.vote, RL_FIELD_SLOT) ? e->reply.vote.slot : -1;
 	if (slot < 0 || (uint64_t)slot >= l->rules->slots) {
 		rl_round_cast(l, e->node, REDLOCK_VOTE_GARBAGE, l->votes[e->node].rtt_ns);
 		return;
@@ -87,14 +87,14 @@ void rl_slots_return(unsigned node, struct rl_effects *fx)
 
 bool rl_slots_is_other(const struct rl_lock *l, const struct rl_event *e)
 {
-	bool gives = l->phase == RL_HELD && rl_vote_tells(&e->vote, RL_FIELD_SLOT);
-	return gives && e->vote.slot != l->claim.slot;
+	bool gives = l->phase == RL_HELD && rl_vote_tells(&e->reply.vote, RL_FIELD_SLOT);
+	return gives && e->reply.vote.slot != l->claim.slot;
 }
 
 void rl_slots_turn(struct rl_lock *l, const struct rl_event *e)
 {
 	if (l->rules->slots > 0)
-		l->claim.first = (uint8_t)(e->entropy % l->rules->slots);
+		l->claim.first = (uint8_t)(e->around.entropy % l->rules->slots);
 }
 
 bool rl_slots_are_split(const struct rl_lock *l)

@@ -21,7 +21,8 @@ enum {
 	RL_TELLS_QUEUE = 1,   /* the waiters in a queue: waiting, pttl_ms, place */
 	RL_TELLS_WAITERS = 2, /* whether somebody waits: it gives something back */
 	RL_TELLS_KEY = 4,     /* whether the key is ours; the node knows the token */
-	RL_TELLS_FINDING = 8  /* what the node has under the name */
+	RL_TELLS_FINDING = 8, /* what the node has under the name */
+	RL_TELLS_DRAWN = 16   /* values only where a number is drawn; else yes or no is all */
 };
 
 /*
@@ -31,7 +32,7 @@ enum {
  */
 #define RL_OP_MAP(X)                                                                                         \
 	X(NONE, "nothing", 0)                                                                                    \
-	X(ACQUIRE, "acquire", 0)                                                                                 \
+	X(ACQUIRE, "acquire", RL_TELLS_DRAWN)                                                                    \
 	X(EXTEND, "extend", 0)                                                                                   \
 	X(RELEASE, "release", RL_TELLS_WAITERS)                                                                  \
 	X(QUERY, "query", RL_TELLS_FINDING)                                                                      \
@@ -67,12 +68,13 @@ enum {
 };
 _Static_assert(RL_OP_PROBE == (int)REDLOCK_OP_PROBE, "the public operations come first");
 
-static inline bool rl_state_tells(unsigned operation, unsigned what)
+/* Returns what an answer to the operation tells the core: RL_TELLS_ bits. */
+static inline unsigned rl_state_tells(unsigned operation)
 {
 #define RL_OP_TELLS(name, word, tells) [RL_OP_##name] = (tells),
 	static const uint8_t all[] = {RL_OP_MAP(RL_OP_TELLS)};
 #undef RL_OP_TELLS
-	return (all[operation] & what) != 0;
+	return all[operation];
 }
 
 struct rl_policy;
@@ -279,36 +281,57 @@ enum rl_event_kind {
 	               */
 };
 
+/*
+ * One event of a lock. The client fills in `around` for each event. The fields of the other groups belong to
+ * the kinds of event that their comments name, and are 0 in the others.
+ */
 struct rl_event {
 	enum rl_event_kind kind;
-	int result; /* CANCEL: what the cancelled operation returns */
+	unsigned node; /* REPLY, SHORTER, WAKE, HAND */
 	uint64_t now_ns;
-	uint64_t entropy;      /* any random bits: used for the retry delay */
-	uint64_t ttl_ns;       /* EXTEND, 0: as acquired; GUARDED: the longest that the set permits */
-	uint64_t behind_ns;    /* until then another handle of this client is first for the lock; 0: none is */
-	uint64_t offered_ns;   /* HAND: the number of the offer that was taken */
 	uint64_t leap_ns;      /* LEAP: so much more time has passed than the clock shows */
-	uint64_t heir_ns;      /* RELEASE, RECALL: when it was told who comes next; 0: it was not */
-	const uint8_t *order;  /* the nodes in the order that all contenders share; NULL: as numbered */
-	struct rl_slice token; /* ours: the one that was signed last */
-	struct rl_vote vote;   /* REPLY; not PENDING. HAND: for which token, and how many wait if it is known */
-	uint32_t seq;          /* REPLY, SHORTER: of the operation that is answered */
-	unsigned node;         /* REPLY, SHORTER, WAKE, HAND */
-	unsigned operation;    /* REPLY: what the node was asked, RL_OP_ */
-	uint32_t hears;        /* bit per node: what it says of our turn would be heard */
-	uint32_t twins;        /* REPLY, HAND: bit per node that is, or was in this round, the same server */
-	uint16_t call;         /* WAKE, HAND: whose place it was */
-	uint8_t generation; /* REPLY: of the node set's configuration that a yes was given under; 0: no guard */
-	bool deaf;       /* WAKE: it is not woken; nothing is heard of the node any more. RECALL: nobody waits */
-	bool front;      /* WAKE: no turn; no handle of the client is before it any more */
-	bool gone;       /* WAKE: it is not woken; the key that the node had is gone */
-	bool probe;      /* QUERY: whether the nodes would take the lock, not what they have */
-	bool up;         /* TURN: from shared to exclusive; else back */
-	bool passes;     /* RELEASE: another handle of this client may get it */
-	bool keeps;      /* RELEASE: the client may keep it: nobody waits for it, and who will is heard */
-	bool identified; /* REPLY: each node has said who it is */
-	bool ordered;    /* each node that works has said who it is, so all clients have this order */
-	bool more;       /* REPLY: others of the same moment follow; the last one decides */
+	uint64_t permitted_ns; /* GUARDED: the longest TTL that the node set permits */
+
+	/* The client and its node set at this moment. */
+	struct {
+		uint32_t hears;       /* bit per node: a message of that node about our turn would arrive */
+		bool ordered;         /* each node that works has said who it is, so all clients have this order */
+		uint64_t entropy;     /* any random bits: used for the retry delay */
+		uint64_t behind_ns;   /* until then another handle of this client is first for the lock; 0: none is */
+		uint64_t heir_ns;     /* when this client last heard who comes next; 0: it has not */
+		const uint8_t *order; /* the nodes in the order that all contenders share; NULL: as numbered */
+		struct rl_slice token; /* the token of this handle: the one that was signed last */
+	} around;
+
+	/* The request of the caller. */
+	struct {
+		uint64_t ttl_ns; /* EXTEND; 0: as acquired */
+		int result;      /* CANCEL: what the cancelled operation returns */
+		bool probe;      /* QUERY: whether the nodes would take the lock, not what they have */
+		bool up;         /* TURN: from shared to exclusive; else back */
+		bool passes;     /* RELEASE: another handle of this client may get it */
+		bool keeps;      /* RELEASE: the client may keep it: nobody waits for it, and who will is heard */
+	} asked;
+
+	/* The answer of a node. A message that hands the lock over (HAND) counts as a vote, too. */
+	struct {
+		struct rl_vote vote; /* REPLY; not PENDING. HAND: for which token, and how many wait if it is known */
+		uint32_t seq;        /* REPLY, SHORTER: of the operation that is answered */
+		unsigned operation;  /* REPLY: what the node was asked, RL_OP_ */
+		uint32_t twins;      /* REPLY, HAND: bit per node that is, or was in this round, the same server */
+		uint8_t generation;  /* REPLY: of the node set's configuration of a yes; 0: no guard */
+		bool identified;     /* REPLY: each node has said who it is */
+		bool more;           /* REPLY: others of the same moment follow; the last one decides */
+	} reply;
+
+	/* A message for a waiter, or for a holder while others wait. */
+	struct {
+		uint64_t offered_ns; /* HAND: the number of the offer that was taken */
+		uint16_t call;       /* WAKE, HAND: the call whose place it was */
+		bool deaf;           /* WAKE: no turn; nothing is heard of the node any more. RECALL: nobody waits */
+		bool front;          /* WAKE: no turn; no handle of the client is before this one any more */
+		bool gone;           /* WAKE: no turn; the key that the node had is gone */
+	} message;
 };
 
 struct rl_effects {

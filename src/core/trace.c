@@ -160,7 +160,7 @@ void rl_trace_line(char *line, size_t size, enum rl_phase before, const struct r
 	if (event->kind == RL_EV_LEAP)
 		add_time(&t, " leapt ", event->leap_ns);
 	if (event->kind == RL_EV_REPLY)
-		add(&t, " #%" PRIu32 " node %u %s", event->seq, event->node,
+		add(&t, " #%" PRIu32 " node %u %s", event->reply.seq, event->node,
 		    redlock_vote_name(rl_finding_vote(event)));
 	add(&t, " -> %s", phase_names[lock->phase]);
 	add_votes(&t, lock);
@@ -174,7 +174,7 @@ void rl_trace_line(char *line, size_t size, enum rl_phase before, const struct r
 		add_time(&t, " until ", lock->keep_until_ns);
 	if (lock->phase == RL_PAUSED)
 		add_time(&t, " until ", lock->retry_at_ns);
-	if (event->kind == RL_EV_REPLY && event->seq != 0 && event->seq == lock->look.seq)
+	if (event->kind == RL_EV_REPLY && event->reply.seq != 0 && event->reply.seq == lock->look.seq)
 		add_keys(&t, lock);
 	if (lock->phase == RL_WATCHING)
 		add_time(&t, " until ", lock->round.deadline_ns);

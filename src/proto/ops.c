@@ -6,6 +6,7 @@
 
 /* clang-format off */ /* its versions do not agree on these */
 #define PART(name) {.kind = RL_WORD_##name}
+#define RULE(word) {.kind = RL_WORD_RULE + RL_RULE_##word}
 #define RECORD(word) {.kind = RL_WORD_RECORD + RL_RECORD_##word}
 #define FIXED(text) {RL_WORD_FIXED, {text, sizeof(text) - 1}}
 #define WORDS(...) (const struct rl_word[]){__VA_ARGS__, PART(END)}

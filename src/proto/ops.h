@@ -20,9 +20,9 @@
 
 #include "core/slice.h"
 #include "core/state.h"
-#include "proto/record_words_generated.h"
 #include "proto/reply.h"
 #include "proto/scripts_generated.h"
+#include "proto/words_generated.h"
 
 /* The forms of a request; those that are preferred come first. */
 enum rl_form {
@@ -58,10 +58,18 @@ enum rl_script {
 
 enum { RL_OP_WORDS = 17 }; /* before a login more than 10 are refused: so many have guarded forms alone */
 
+/* The words that are rules of the lock: `rule_` and the field of struct rl_rules in signatures. */
+enum rl_rule_word {
+#define RL_RULE_ENUM(NAME, field) RL_RULE_##NAME,
+	RL_RULE_MAP(RL_RULE_ENUM)
+#undef RL_RULE_ENUM
+	    RL_RULE_WORDS
+};
+
 /* The words about the node set that a request to a node contains: `record_` and the name in signatures.
  * RL_RECORD_ID is random: of this question, and of the quarantine that it may begin. */
 enum rl_record_word {
-#define RL_RECORD_ENUM(NAME) RL_RECORD_##NAME,
+#define RL_RECORD_ENUM(NAME, name) RL_RECORD_##NAME,
 	RL_RECORD_MAP(RL_RECORD_ENUM)
 #undef RL_RECORD_ENUM
 	    RL_RECORD_WORDS
@@ -86,7 +94,6 @@ enum rl_word_kind {
 	RL_WORD_FENCE,  /* the key of the counter, made from the name, whether a number is drawn or not */
 	RL_WORD_COUNT,  /* the key that says how many slots the name has, made from it, */
 	RL_WORD_SLOTS,  /* and those of the slots after the first one, which is the name itself */
-	RL_WORD_MOST,   /* how many there are */
 	RL_WORD_FIRST,  /* the one to try first, */
 	RL_WORD_KEPT,   /* and the one that is not released, if there is one */
 	RL_WORD_PASS,   /* what the node set's record must have */
@@ -97,7 +104,8 @@ enum rl_word_kind {
 	RL_WORD_NAMES,  /* the names, */
 	RL_WORD_QUEUES, /* and after them the keys of their queues, */
 	RL_WORD_FENCES, /* or of their counters, if a number is drawn or raised; also of one name */
-	RL_WORD_RECORD, /* RL_RECORD_ words of the record of the node set */
+	RL_WORD_RULE,   /* RL_RULE_ words, */
+	RL_WORD_RECORD = RL_WORD_RULE + RL_RULE_WORDS, /* and RL_RECORD_ words of the record of the node set */
 	RL_WORD_FIXED = RL_WORD_RECORD + RL_RECORD_WORDS,
 	RL_WORD_END
 };

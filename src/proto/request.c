@@ -20,7 +20,7 @@ struct side_key {
 struct sides {
 	struct side_key keys[RL_SIDE_SLOT]; /* those of slots are a list: below */
 	bool large;                         /* one of them is: then their buffers are there */
-	char ttl[24], terms[48], number[24], slots[24], first[24];
+	char ttl[24], terms[48], number[24], first[24], rules[RL_RULE_WORDS][24];
 };
 
 /* Seldom: short names need none. */
@@ -106,8 +106,6 @@ static struct rl_slice part(const struct rl_request *r, enum rl_word_kind kind, 
 		return side_key(sides, r->name, RL_SIDE_SETNX);
 	case RL_WORD_COUNT:
 		return side_key(sides, r->name, RL_SIDE_COUNT);
-	case RL_WORD_MOST:
-		return digits(sides->slots, r->slots);
 	case RL_WORD_FIRST:
 		return digits(sides->first, r->first);
 	case RL_WORD_KEPT:
@@ -121,6 +119,8 @@ static struct rl_slice part(const struct rl_request *r, enum rl_word_kind kind, 
 	case RL_WORD_TIMED:
 		return (struct rl_slice){"1", r->timed};
 	default:
+		if (kind < RL_WORD_RECORD)
+			return digits(sides->rules[kind - RL_WORD_RULE], r->rules[kind - RL_WORD_RULE]);
 		return or_empty(r->record[kind - RL_WORD_RECORD]);
 	}
 }
@@ -175,10 +175,10 @@ struct rl_slice rl_request_slot(struct rl_buffer *buffer, struct rl_slice name, 
 /* False: out of memory. */
 static bool add_slots(struct several *s, const struct rl_request *r)
 {
-	if (!rl_buffer_reserve(&s->sides,
-	                       r->slots * (r->name.size + RL_SIDE_MORE))) /* at once: it must not move */
+	unsigned slots = (unsigned)r->rules[RL_RULE_SLOTS];
+	if (!rl_buffer_reserve(&s->sides, slots * (r->name.size + RL_SIDE_MORE))) /* at once: it must not move */
 		return false;
-	for (unsigned i = 1; i < r->slots; i++)
+	for (unsigned i = 1; i < slots; i++)
 		s->words[s->count++] = rl_request_slot(&s->sides, r->name, i);
 	return true;
 }
@@ -332,7 +332,7 @@ void rl_request_read(struct rl_slice bytes, enum rl_form form, struct rl_request
 	unsigned count = rl_command_read(bytes, words);
 	bool lists = (rl_ops[r->operation].lists >> form & 1) != 0, names = lists && has_names(row);
 	r->also = names ? shrink(words, count, row) : (struct rl_slice){NULL, 0};
-	r->slots = lists && !names ? shrink_beside(words, count, row) : 0;
+	unsigned slots = lists && !names ? shrink_beside(words, count, row) : 0;
 	for (unsigned i = 0; row[i].kind != RL_WORD_END; i++)
 		if (row[i].kind < RL_WORD_FIXED)
 			parts[row[i].kind] = words[i];
@@ -348,6 +348,10 @@ void rl_request_read(struct rl_slice bytes, enum rl_form form, struct rl_request
 	r->kept = parts[RL_WORD_KEPT].size > 0 ? (unsigned)number_of(parts[RL_WORD_KEPT]) + 1 : 0;
 	r->patience_ms = number_of(parts[RL_WORD_PATIENCE]);
 	r->number = number_of(parts[RL_WORD_NUMBER]);
+	for (unsigned i = 0; i < RL_RULE_WORDS; i++)
+		r->rules[i] = number_of(parts[RL_WORD_RULE + i]);
+	if (slots > 0) /* not all of these rows have the number */
+		r->rules[RL_RULE_SLOTS] = slots;
 	r->fenced = parts[RL_WORD_FENCED].size > 0;
 	r->timed = parts[RL_WORD_TIMED].size > 0;
 	if (parts[RL_WORD_TERMS].size > 0)

@@ -46,9 +46,9 @@ struct rl_request {
 	bool fenced;          /* a number is drawn or raised: without a record there are no counters; */
 	bool timed;           /* and the server's time is told */
 	uint64_t number;      /* RAISE: what the counter goes on from */
-	unsigned slots;       /* how many the name has; 0: it is no lock with slots */
-	unsigned first;       /* of those, the one to try first */
-	unsigned kept;        /* SLOT_RELEASE: this one plus 1 is not released; 0: each is */
+	uint64_t rules[RL_RULE_WORDS]; /* of the lock, what signatures name of them; SLOTS 0: it has no slots */
+	unsigned first;                /* of the slots, the one to try first */
+	unsigned kept;                 /* SLOT_RELEASE: this one plus 1 is not released; 0: each is */
 	const struct rl_slice *record; /* MEET, ADMIT: RL_RECORD_WORDS of them */
 };
 

@@ -89,15 +89,16 @@ const struct expected expected[RL_OP_COUNT] = {
                            "*5\r\n$6\r\nstring\r\n:9\r\n:2\r\n$2\r\n17\r\n:1\r\n",
                            "*5\r\n$4\r\nnone\r\n:-2\r\n:0\r\n$0\r\n\r\n:0\r\n"},
     [RL_OP_SLOT] =
-        {{SCRIPT("slot SLOTKEYS2 NAME COUNT SLOTS TOKEN TTL MOST FIRST"),
+        {{SCRIPT("slot SLOTKEYS2 NAME COUNT SLOTS TOKEN TTL RULE_SLOTS FIRST"),
           GUARD_SCRIPT(
-              "guarded_slot SLOTKEYS3 NAME COUNT SLOTS redlock:set TOKEN TTL MOST FIRST PASS TIMED")},
+              "guarded_slot SLOTKEYS3 NAME COUNT SLOTS redlock:set TOKEN TTL RULE_SLOTS FIRST PASS TIMED")},
          "$10\r\n1 0 0 0 t0\r\n",
          "*5\r\n:0\r\n:0\r\n:0\r\n:0\r\n$2\r\nt0\r\n"},
     [RL_OP_SLOT_ENTER] =
-        {{SCRIPT("slot_enter SLOTKEYS4 NAME QUEUE OFFERS COUNT SLOTS TOKEN TTL MOST FIRST PLACE PATIENCE"),
+        {{SCRIPT(
+              "slot_enter SLOTKEYS4 NAME QUEUE OFFERS COUNT SLOTS TOKEN TTL RULE_SLOTS FIRST PLACE PATIENCE"),
           GUARD_SCRIPT("guarded_slot_enter SLOTKEYS5 NAME QUEUE OFFERS COUNT SLOTS redlock:set TOKEN TTL "
-                       "MOST FIRST PLACE PATIENCE PASS TIMED")},
+                       "RULE_SLOTS FIRST PLACE PATIENCE PASS TIMED")},
          "*6\r\n:1\r\n:0\r\n:0\r\n:0\r\n$2\r\nt0\r\n$0\r\n\r\n",
          "*6\r\n:0\r\n:3\r\n:9\r\n:2\r\n$2\r\nt0\r\n$2\r\nt1\r\n"},
     [RL_OP_SLOT_RELEASE] =
@@ -178,12 +179,16 @@ static struct bytes part(const struct rl_request *r, enum rl_form form, struct e
 	    {"SLOTKEYS4", text_bytes(room->slot_keys[4])},
 	    {"SLOTKEYS5", text_bytes(room->slot_keys[5])},
 	    {"COUNT", {room->count.bytes, room->count.length}},
-	    {"MOST", text_bytes(room->most)},
 	    {"FIRST", text_bytes(room->first)},
 	    {"KEPT", text_bytes(room->kept)},
 	    {"NAMES", {r->name.bytes, r->name.size}},
 	    {"QUEUES", {room->queue.bytes, room->queue.length}},
 	    {"FENCES", {room->fence.bytes, room->fence.length}},
+	};
+	static const char *const rules[RL_RULE_WORDS] = {
+#define RULE(NAME, field) "RULE_" #NAME,
+	    RL_RULE_MAP(RULE)
+#undef RULE
 	};
 	static const char *const record[RL_RECORD_WORDS] = {
 	    [RL_RECORD_ID] = "ID",         [RL_RECORD_MEMBERS] = "MEMBERS", [RL_RECORD_QUORUM] = "QUORUM",
@@ -194,6 +199,11 @@ static struct bytes part(const struct rl_request *r, enum rl_form form, struct e
 	for (unsigned i = 0; i < sizeof parts / sizeof parts[0]; i++)
 		if (word_is(word, parts[i].word))
 			return parts[i].part;
+	for (unsigned i = 0; i < RL_RULE_WORDS; i++)
+		if (word_is(word, rules[i])) {
+			snprintf(room->rules[i], sizeof room->rules[i], "%llu", (unsigned long long)r->rules[i]);
+			return text_bytes(room->rules[i]);
+		}
 	for (unsigned i = 0; r->record != NULL && i < RL_RECORD_WORDS; i++)
 		if (word_is(word, record[i]))
 			return (struct bytes){r->record[i].bytes, r->record[i].size};
@@ -231,6 +241,7 @@ void expected_free(struct expected_room *room)
 /* The first one is the name. */
 static void expect_slots(const struct rl_request *r, struct expected_room *room)
 {
+	unsigned slots = (unsigned)r->rules[RL_RULE_SLOTS];
 	for (unsigned i = 1; i < EXPECTED_SLOTS; i++) {
 		char what[32];
 		room->slots[i] = (struct buffer){0};
@@ -238,8 +249,7 @@ static void expect_slots(const struct rl_request *r, struct expected_room *room)
 		expected_side((struct bytes){r->name.bytes, r->name.size}, what, &room->slots[i]);
 	}
 	for (unsigned i = 2; i < EXPECTED_SLOT_KEYS; i++)
-		snprintf(room->slot_keys[i], sizeof room->slot_keys[i], "%u", i + (r->slots > 0 ? r->slots - 1 : 0));
-	snprintf(room->most, sizeof room->most, "%u", r->slots);
+		snprintf(room->slot_keys[i], sizeof room->slot_keys[i], "%u", i + (slots > 0 ? slots - 1 : 0));
 	snprintf(room->first, sizeof room->first, "%u", r->first);
 	if (r->kept > 0)
 		snprintf(room->kept, sizeof room->kept, "%u", r->kept - 1);
@@ -274,7 +284,7 @@ bool expected_words(const struct rl_request *r, enum rl_form form, struct expect
 	for (size_t length; at != NULL && (length = strcspn(at, " ")) > 0; at += length + (at[length] == ' ')) {
 		struct bytes word = {at, length};
 		if (word_is(word, "SLOTS")) {
-			for (unsigned i = 1; i < r->slots && i < EXPECTED_SLOTS; i++)
+			for (unsigned i = 1; i < r->rules[RL_RULE_SLOTS] && i < EXPECTED_SLOTS; i++)
 				ret->at[ret->count++] = (struct bytes){room->slots[i].bytes, room->slots[i].length};
 			continue;
 		}

@@ -25,7 +25,7 @@ void expected_side(struct bytes name, const char *what, struct buffer *ret);
 /* For the parts of a request that are put together. */
 enum { EXPECTED_SLOTS = 4, EXPECTED_SLOT_KEYS = 6 };
 struct expected_room {
-	char number[24], ttl[24], patience[24], terms[48], most[16], first[16], kept[16];
+	char number[24], ttl[24], patience[24], terms[48], rules[RL_RULE_WORDS][24], first[16], kept[16];
 	char slot_keys[EXPECTED_SLOT_KEYS]
 	              [16]; /* how many keys there are, by how many of them are no slots but one */
 	struct buffer queue, also, also_fence, offers, fence, setnx, count;

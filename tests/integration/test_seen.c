@@ -214,14 +214,14 @@ struct answer {
 static void tell_of(redlock_lock *lock, unsigned node, const struct answer *a, uint32_t seq, uint64_t now_ns)
 {
 	struct rl_event event = {.kind = RL_EV_REPLY,
-	                         .seq = seq,
+	                         .reply.seq = seq,
 	                         .node = node,
-	                         .vote = {.code = REDLOCK_VOTE_NO,
-	                                  .told = RL_TOLD(VALUE),
-	                                  .waiting = 5,
-	                                  .pttl_ms = a->pttl_ms,
-	                                  .place = 3,
-	                                  .value = {a->holder, a->size}}};
+	                         .reply.vote = {.code = REDLOCK_VOTE_NO,
+	                                        .told = RL_TOLD(VALUE),
+	                                        .waiting = 5,
+	                                        .pttl_ms = a->pttl_ms,
+	                                        .place = 3,
+	                                        .value = {a->holder, a->size}}};
 	rl_seen_learn(lock, &event, now_ns);
 }
 

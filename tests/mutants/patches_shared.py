@@ -22,7 +22,7 @@ SHARED_ROWS = [
 	("shared: the key outlives its last holder", 55, RELEASE_LUA, '  redis.pcall("pexpireat", KEYS.name, latest[2])\n', ''),
 	("shared: readers after the first are not woken with it", 55, READERS_LUA, 'while mark and kind == "1r" do', "while false do"),
 	("shared: what the gate says is not waited for", 55, SHARE, "if (rl_queue_gate_vote(l) != REDLOCK_KIND_PENDING && !unsure)", "if (!unsure || unsure)"),
-	("shared: a fresh client takes any node for the gate", 55, SHARE, "bool unsure = is_first(l) && !e->ordered &&", "bool unsure = is_first(l) && l->phase == RL_IDLE &&"),
+	("shared: a fresh client takes any node for the gate", 55, SHARE, "bool unsure = is_first(l) && !e->around.ordered &&", "bool unsure = is_first(l) && l->phase == RL_IDLE &&"),
 	("shared: a gate is waited for to the end of its time", 55, SHARE,
 		"l->round.deadline_ns = rl_time_min(l->round.deadline_ns, rl_time_add(e->now_ns, patience));", "(void)patience;"),
 	("shared: a late answer says that nobody waits", 55, SHARE, "if (l->claim.open) /*", "if (l->claim.open || !l->claim.open) /*"),

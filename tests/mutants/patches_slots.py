@@ -27,6 +27,6 @@ SLOTS_ROWS = [
 	("slots: who waits for the name holds up the others", 54, BESIDE_LUA, 'string.find(all, "1w%x+%.0%d+ ") or #all + 1', "1"),
 	("slots: who is served wakes nobody", 54, ENTER_LUA, "  if #spare > 1 then", "  if false then"),
 	("slots: a failed attempt wakes the next one", 54, "src/core/kinds.c", "fx->quiet = true;", "fx->quiet = false;"),
-	("slots: the next try begins at the same one", 54, CORE, "e->entropy % l->rules->slots", "0 * e->entropy"),
+	("slots: the next try begins at the same one", 54, CORE, "e->around.entropy % l->rules->slots", "0 * e->around.entropy"),
 	("slots: a place that reads as one for the name", 54, "src/places.c", 'lock->core.rules->slots > 0 ? "0" : ""', '""'),
 ]

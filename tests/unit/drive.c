@@ -93,10 +93,10 @@ void drive_step(struct drive *d, struct rl_event event)
 	lend(d);
 	uint64_t deadline_ns = rl_lock_deadline(&d->lock), until_ns = d->lock.valid_until_ns;
 	event.now_ns = d->now_ns;
-	event.entropy = d->entropy;
-	event.order = d->order;
-	event.hears = d->hears;
-	event.identified = event.ordered = !d->anonymous;
+	event.around.entropy = d->entropy;
+	event.around.order = d->order;
+	event.around.hears = d->hears;
+	event.reply.identified = event.around.ordered = !d->anonymous;
 	d->error = rl_lock_step(&d->lock, &event, &d->fx);
 	rl_trace_line(line, sizeof line, before, &event, &d->lock, &d->fx);
 	say_line(d, line, event.kind == RL_EV_REPLY, d->error != 0 ? redlock_error_name(d->error) : "");
@@ -112,7 +112,7 @@ void drive_acquire(struct drive *d)
 
 void drive_extend(struct drive *d, uint64_t ttl_ms)
 {
-	drive_step(d, (struct rl_event){.kind = RL_EV_EXTEND, .ttl_ns = rl_time_ms(ttl_ms)});
+	drive_step(d, (struct rl_event){.kind = RL_EV_EXTEND, .asked.ttl_ns = rl_time_ms(ttl_ms)});
 }
 
 void drive_release(struct drive *d)
@@ -127,12 +127,12 @@ void drive_query(struct drive *d)
 
 void drive_probe(struct drive *d)
 {
-	drive_step(d, (struct rl_event){.kind = RL_EV_QUERY, .probe = true});
+	drive_step(d, (struct rl_event){.kind = RL_EV_QUERY, .asked.probe = true});
 }
 
 static void drive_upgrade(struct drive *d)
 {
-	drive_step(d, (struct rl_event){.kind = RL_EV_TURN, .up = true});
+	drive_step(d, (struct rl_event){.kind = RL_EV_TURN, .asked.up = true});
 }
 
 static void drive_downgrade(struct drive *d)
@@ -142,7 +142,7 @@ static void drive_downgrade(struct drive *d)
 
 void drive_cancel(struct drive *d)
 {
-	drive_step(d, (struct rl_event){.kind = RL_EV_CANCEL, .result = REDLOCK_E_CANCELLED});
+	drive_step(d, (struct rl_event){.kind = RL_EV_CANCEL, .asked.result = REDLOCK_E_CANCELLED});
 }
 
 void drive_tick(struct drive *d)
@@ -157,19 +157,21 @@ static void drive_leap(struct drive *d, uint64_t ms)
 
 static void drive_guarded(struct drive *d, uint64_t ttl_ms)
 {
-	drive_step(d, (struct rl_event){.kind = RL_EV_GUARDED, .ttl_ns = rl_time_ms(ttl_ms)});
+	drive_step(d, (struct rl_event){.kind = RL_EV_GUARDED, .permitted_ns = rl_time_ms(ttl_ms)});
 }
 
 /* The node permits no more than 10 s, which the rules follow. */
 static void drive_shorter(struct drive *d, uint64_t node)
 {
 	d->rules.ttl_ns = rl_time_ms(10000);
-	drive_step(d, (struct rl_event){.kind = RL_EV_SHORTER, .seq = d->lock.round.seq, .node = (unsigned)node});
+	drive_step(
+	    d, (struct rl_event){.kind = RL_EV_SHORTER, .reply.seq = d->lock.round.seq, .node = (unsigned)node});
 }
 
 void drive_wake(struct drive *d, uint64_t node)
 {
-	drive_step(d, (struct rl_event){.kind = RL_EV_WAKE, .node = (unsigned)node, .call = d->lock.queue.call});
+	drive_step(
+	    d, (struct rl_event){.kind = RL_EV_WAKE, .node = (unsigned)node, .message.call = d->lock.queue.call});
 }
 
 void drive_gate(struct drive *d, enum redlock_vote_code vote, int waiting, int pttl_ms, int place)
@@ -181,17 +183,20 @@ void drive_gate(struct drive *d, enum redlock_vote_code vote, int waiting, int p
 	                         .number = vote == REDLOCK_VOTE_YES ? pttl_ms : 0,
 	                         .place = place};
 	drive_step(d, (struct rl_event){.kind = RL_EV_REPLY,
-	                                .seq = d->lock.round.seq,
+	                                .reply.seq = d->lock.round.seq,
 	                                .node = d->lock.queue.gate,
-	                                .operation = RL_OP_ENTER,
-	                                .vote = answer});
+	                                .reply.operation = RL_OP_ENTER,
+	                                .reply.vote = answer});
 }
 
 void drive_reply_to(struct drive *d, uint32_t seq, unsigned node, enum redlock_vote_code vote)
 {
 	uint32_t others = (d->twins >> node & 1) != 0 ? d->twins & ~(1u << node) : 0;
-	drive_step(d, (struct rl_event){
-	                  .kind = RL_EV_REPLY, .seq = seq, .node = node, .vote.code = vote, .twins = others});
+	drive_step(d, (struct rl_event){.kind = RL_EV_REPLY,
+	                                .reply.seq = seq,
+	                                .node = node,
+	                                .reply.vote.code = vote,
+	                                .reply.twins = others});
 }
 
 void drive_reply(struct drive *d, unsigned node, enum redlock_vote_code vote)
@@ -262,11 +267,11 @@ void drive_keys(struct drive *d, const char *keys)
 	for (unsigned i = 0; keys[i] != '\0'; i++)
 		if (keys[i] != '.')
 			drive_step(d, (struct rl_event){.kind = RL_EV_REPLY,
-			                                .seq = d->lock.look.seq,
+			                                .reply.seq = d->lock.look.seq,
 			                                .node = i,
-			                                .operation = RL_OP_QUERY,
-			                                .vote = finding_of_letter(keys[i], value),
-			                                .token = slice_of("5")});
+			                                .reply.operation = RL_OP_QUERY,
+			                                .reply.vote = finding_of_letter(keys[i], value),
+			                                .around.token = slice_of("5")});
 }
 
 void drive_votes(struct drive *d, const char *votes)
@@ -284,8 +289,10 @@ static void tell(struct drive *d, const char *numbers, enum redlock_vote_code co
 		char *end = NULL;
 		*(code == REDLOCK_VOTE_YES ? &vote.number : &vote.left_ms) = strtoll(numbers, &end, 10);
 		if (end > numbers)
-			drive_step(d, (struct rl_event){
-			                  .kind = RL_EV_REPLY, .seq = d->lock.round.seq, .node = node, .vote = vote});
+			drive_step(d, (struct rl_event){.kind = RL_EV_REPLY,
+			                                .reply.seq = d->lock.round.seq,
+			                                .node = node,
+			                                .reply.vote = vote});
 		numbers += strcspn(numbers, ",");
 		numbers += *numbers == ',';
 	}

@@ -52,10 +52,10 @@ static bool executed(enum redlock_vote_code vote)
 /* One server has one vote in a round: that of the first of its names, but a yes goes before a no. */
 static enum redlock_vote_code vote_of_server(struct ledger *l)
 {
-	enum redlock_vote_code code = l->event.vote.code;
+	enum redlock_vote_code code = l->event.reply.vote.code;
 	bool yes = code == REDLOCK_VOTE_YES, definite = yes || code == REDLOCK_VOTE_NO;
 	for (unsigned i = 0; definite && i < l->lock.rules->node_count; i++) {
-		if ((l->event.twins >> i & 1) == 0)
+		if ((l->event.reply.twins >> i & 1) == 0)
 			continue;
 		if (l->votes[i] == REDLOCK_VOTE_YES || (l->votes[i] == REDLOCK_VOTE_NO && !yes))
 			return REDLOCK_VOTE_DUPLICATE;
@@ -70,18 +70,18 @@ static void note_vote(struct ledger *l)
 	const struct rl_event *e = &l->event;
 	if (e->kind != RL_EV_REPLY)
 		return;
-	if (!ledger_may_answer(l, e->seq, e->node))
+	if (!ledger_may_answer(l, e->reply.seq, e->node))
 		return; /* a node has one vote, in a round that there was */
-	l->answered[e->seq % LEDGER_ROUNDS] |= 1u << e->node;
-	if (e->seq == l->seq)
+	l->answered[e->reply.seq % LEDGER_ROUNDS] |= 1u << e->node;
+	if (e->reply.seq == l->seq)
 		l->votes[e->node] = vote_of_server(l);
-	if (e->seq == l->claim_seq && e->vote.code == REDLOCK_VOTE_YES) {
-		l->told[e->node] = e->vote.number > 0 ? e->vote.number : 0;
-		if (l->rules.policy == &rl_kinds[RL_KIND_FENCED] && l->told[e->node] == 0 && e->seq == l->seq &&
+	if (e->reply.seq == l->claim_seq && e->reply.vote.code == REDLOCK_VOTE_YES) {
+		l->told[e->node] = e->reply.vote.number > 0 ? e->reply.vote.number : 0;
+		if (l->rules.policy == &rl_kinds[RL_KIND_FENCED] && l->told[e->node] == 0 && e->reply.seq == l->seq &&
 		    l->votes[e->node] == REDLOCK_VOTE_YES)
 			l->votes[e->node] = REDLOCK_VOTE_GARBAGE;
 	}
-	if (e->seq == l->claim_seq && !executed(e->vote.code))
+	if (e->reply.seq == l->claim_seq && !executed(e->reply.vote.code))
 		l->may_exist &= ~(1u << e->node);
 }
 
@@ -89,8 +89,8 @@ static void note_vote(struct ledger *l)
 static void note_place(struct ledger *l)
 {
 	const struct rl_event *e = &l->event;
-	bool told = e->kind == RL_EV_REPLY && rl_vote_tells(&e->vote, RL_FIELD_PLACE);
-	if (told && e->vote.code == REDLOCK_VOTE_YES)
+	bool told = e->kind == RL_EV_REPLY && rl_vote_tells(&e->reply.vote, RL_FIELD_PLACE);
+	if (told && e->reply.vote.code == REDLOCK_VOTE_YES)
 		l->places &= ~(1u << e->node);
 	if (l->fx.quits && l->fx.call == l->lock.queue.call)
 		l->places &= ~l->fx.nodes;
@@ -166,7 +166,7 @@ static void note_call(struct ledger *l)
 		must(l, l->error != 0);
 	if (l->error != 0)
 		return;
-	l->waited = l->event.probe ? REDLOCK_OP_PROBE : operations[l->event.kind];
+	l->waited = l->event.asked.probe ? REDLOCK_OP_PROBE : operations[l->event.kind];
 	if (l->waited == REDLOCK_OP_ACQUIRE)
 		l->call_ns = l->now_ns;
 }
@@ -195,7 +195,7 @@ static void check_done(struct ledger *l)
 		return;
 	must(l, l->fx.done == l->waited);
 	/* Votes of one moment decide with the last of them. Only the clock waits for none. */
-	must(l, saw(l, RL_OBSERVE_LOST) || l->event.kind != RL_EV_REPLY || !l->event.more);
+	must(l, saw(l, RL_OBSERVE_LOST) || l->event.kind != RL_EV_REPLY || !l->event.reply.more);
 	l->waited = REDLOCK_OP_NONE;
 	l->done[l->fx.done][l->fx.result == 0]++;
 	if (l->fx.result == REDLOCK_E_CANCELLED) {
@@ -290,8 +290,8 @@ static void check_validity(struct ledger *l)
 	if (is == 0 || is == was)
 		return;
 	must(l, is > was); /* an extend never shortens */
-	must(l, l->event.kind == RL_EV_REPLY && l->event.seq == l->seq);
-	must(l, l->event.vote.code == REDLOCK_VOTE_YES);
+	must(l, l->event.kind == RL_EV_REPLY && l->event.reply.seq == l->seq);
+	must(l, l->event.reply.vote.code == REDLOCK_VOTE_YES);
 	must(l, votes_of(l, REDLOCK_KIND_YES) >= l->lock.rules->quorum);
 	must(l, l->asked == REDLOCK_OP_ACQUIRE || l->asked == REDLOCK_OP_EXTEND);
 	must(l, is == validity_by_hand(l) && is > l->now_ns);
@@ -389,10 +389,10 @@ static void check_send(const struct ledger *l)
 		            (l->lock.queue.stage == RL_STAGE_GATE && fx->nodes == 1u << l->lock.queue.gate));
 		must(l, l->before.queue.offered_ns != 0 ||
 		            (fx->enter &
-		             ~((l->lock.queue.polls ? all : l->event.hears) & 1u << l->lock.queue.gate)) == 0);
+		             ~((l->lock.queue.polls ? all : l->event.around.hears) & 1u << l->lock.queue.gate)) == 0);
 		must(l, l->lock.queue.polls == (fx->offered_ns == RL_QUEUE_POLLS) || fx->enter == 0);
 		must(l, !l->lock.queue.polls || fx->enter == 0 ||
-		            ((l->event.hears >> l->lock.queue.gate & 1) == 0 && l->lock.rules->policy->polls &&
+		            ((l->event.around.hears >> l->lock.queue.gate & 1) == 0 && l->lock.rules->policy->polls &&
 		             l->now_ns - l->call_ns >= RL_PACE_MOST_NS));
 		must(l, l->before.phase == RL_IDLE || l->may_exist == 0);
 		must(l, l->lock.rules->policy != &rl_kinds[RL_KIND_OWN_VALUE] ||
@@ -478,12 +478,12 @@ void ledger_begin(struct ledger *l, const struct rl_rules *rules, uint64_t now_n
 void ledger_step(struct ledger *l, struct rl_event event)
 {
 	event.now_ns = l->now_ns;
-	event.identified = true;
-	bool placed = rl_vote_tells(&event.vote, RL_FIELD_PLACE);
+	event.reply.identified = true;
+	bool placed = rl_vote_tells(&event.reply.vote, RL_FIELD_PLACE);
 	if (placed)
-		event.operation = RL_OP_ENTER;
-	if (placed && (event.seq != l->seq || (l->entered >> event.node & 1) == 0))
-		event.vote = (struct rl_vote){.code = event.vote.code, .number = event.vote.number};
+		event.reply.operation = RL_OP_ENTER;
+	if (placed && (event.reply.seq != l->seq || (l->entered >> event.node & 1) == 0))
+		event.reply.vote = (struct rl_vote){.code = event.reply.vote.code, .number = event.reply.vote.number};
 	l->event = event;
 	l->before = l->lock;
 	l->error = rl_lock_step(&l->lock, &event, &l->fx);

@@ -271,10 +271,10 @@ SCENARIO(state_errors, drive_idle(drive_waiting_rules(3, 1000)),
 static void vote_under(struct drive *d, unsigned node, enum redlock_vote_code code, uint8_t generation)
 {
 	drive_step(d, (struct rl_event){.kind = RL_EV_REPLY,
-	                                .seq = d->lock.round.seq,
+	                                .reply.seq = d->lock.round.seq,
 	                                .node = node,
-	                                .vote.code = code,
-	                                .generation = generation});
+	                                .reply.vote.code = code,
+	                                .reply.generation = generation});
 }
 
 static void reply_under(struct drive *d, unsigned node, uint8_t generation)

@@ -204,10 +204,10 @@ TEST(nobody_may_query)
 	drive_play(&d, "acquire; votes NYN");
 	for (unsigned node = 0; node < 3; node++) { /* no node takes the question: the last one decides */
 		struct rl_event refused = {.kind = RL_EV_REPLY,
-		                           .seq = d.lock.look.seq,
+		                           .reply.seq = d.lock.look.seq,
 		                           .node = node,
-		                           .vote.code = REDLOCK_VOTE_DOWN,
-		                           .more = node < 2};
+		                           .reply.vote.code = REDLOCK_VOTE_DOWN,
+		                           .reply.more = node < 2};
 		assert_true(rl_state_is_busy(&d.lock));
 		rl_lock_step(&d.lock, &refused, &d.fx);
 	}

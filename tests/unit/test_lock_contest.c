@@ -62,9 +62,9 @@ static void step(struct contest *c, unsigned client, struct rl_event event)
 {
 	struct rl_effects fx;
 	event.now_ns = c->now_ns;
-	event.entropy = rng_next(&c->rng);
-	event.order = c->order[client];
-	event.identified = true;
+	event.around.entropy = rng_next(&c->rng);
+	event.around.order = c->order[client];
+	event.reply.identified = true;
 	assert_int_equal(rl_lock_step(&c->lock[client], &event, &fx), 0);
 	if (fx.send == REDLOCK_OP_ACQUIRE && !fx.again)
 		c->token[client] = c->tokens++ * CLIENTS_MAX + (int)client;
@@ -117,14 +117,18 @@ static void deliver(struct contest *c, struct message m)
 	while (c->real[m.client][i] != m.node)
 		i++;
 	char key[TEXT_SIZE], ours[TEXT_SIZE];
-	struct rl_event event = {
-	    .kind = RL_EV_REPLY, .seq = m.seq, .node = i, .operation = m.operation, .vote.code = m.vote};
-	event.token = text_of(ours, c->token[m.client]);
+	struct rl_event event = {.kind = RL_EV_REPLY,
+	                         .reply.seq = m.seq,
+	                         .node = i,
+	                         .reply.operation = m.operation,
+	                         .reply.vote.code = m.vote};
+	event.around.token = text_of(ours, c->token[m.client]);
 	if (m.operation == REDLOCK_OP_QUERY && m.vote == REDLOCK_VOTE_YES) {
-		event.vote.told = RL_TOLD(TYPE) | RL_TOLD(VALUE);
-		event.vote.type = m.key == NOBODY ? (struct rl_slice){"none", 4} : (struct rl_slice){"string", 6};
-		event.vote.value = text_of(key, m.key);
-		event.vote.size = (int64_t)event.vote.value.size;
+		event.reply.vote.told = RL_TOLD(TYPE) | RL_TOLD(VALUE);
+		event.reply.vote.type =
+		    m.key == NOBODY ? (struct rl_slice){"none", 4} : (struct rl_slice){"string", 6};
+		event.reply.vote.value = text_of(key, m.key);
+		event.reply.vote.size = (int64_t)event.reply.vote.value.size;
 	}
 	step(c, m.client, event);
 }

@@ -213,9 +213,9 @@ SCENARIO(a_release_wakes_the_next, held_before_others(), "at 20; release",
 static struct rl_event told_of_waiters(const struct drive *d)
 {
 	return (struct rl_event){.kind = RL_EV_REPLY,
-	                         .seq = d->lock.round.seq,
-	                         .operation = RL_OP_RELEASE,
-	                         .vote = {.code = REDLOCK_VOTE_YES, .verdict = 2}};
+	                         .reply.seq = d->lock.round.seq,
+	                         .reply.operation = RL_OP_RELEASE,
+	                         .reply.vote = {.code = REDLOCK_VOTE_YES, .verdict = 2}};
 }
 
 /* A report of waiters that comes late, when the next acquire has begun, is remembered after its grant: a
@@ -256,8 +256,8 @@ TEST(a_refused_client_does_not_overtake)
 TEST(a_queued_handle_asks_nobody)
 {
 	struct drive d = placed(3);
-	struct rl_event tick = {.kind = RL_EV_TICK, .behind_ns = UINT64_MAX};
-	struct rl_event front = {.kind = RL_EV_WAKE, .front = true};
+	struct rl_event tick = {.kind = RL_EV_TICK, .around.behind_ns = UINT64_MAX};
+	struct rl_event front = {.kind = RL_EV_WAKE, .message.front = true};
 	d.now_ns = rl_time_ms(drive_deadline_ms(&d) + 1);
 	drive_step(&d, tick);
 	assert_true(d.lock.phase == RL_PAUSED && d.fx.send == RL_OP_NONE);
@@ -265,10 +265,11 @@ TEST(a_queued_handle_asks_nobody)
 	drive_step(&d, front);
 	assert_int_equal(drive_deadline_ms(&d), d.now_ns / RL_NS_PER_MS);
 	d.now_ns = rl_time_ms(2); /* a holder that passes it on until then */
-	drive_step(&d, (struct rl_event){.kind = RL_EV_WAKE, .front = true, .behind_ns = rl_time_ms(5)});
+	drive_step(
+	    &d, (struct rl_event){.kind = RL_EV_WAKE, .message.front = true, .around.behind_ns = rl_time_ms(5)});
 	assert_int_equal(drive_deadline_ms(&d), 5);
 	d = drive_idle(drive_waiting_rules(3, 500));
-	struct rl_event acquire = {.kind = RL_EV_ACQUIRE, .behind_ns = UINT64_MAX};
+	struct rl_event acquire = {.kind = RL_EV_ACQUIRE, .around.behind_ns = UINT64_MAX};
 	drive_step(&d, acquire);
 	assert_true(d.lock.phase == RL_PAUSED && d.fx.send == RL_OP_NONE && drive_deadline_ms(&d) == 500);
 	drive_play(&d, "at 500; tick");
@@ -289,7 +290,7 @@ static struct drive first_in_line(void)
 
 static void lose_key(struct drive *d, unsigned node)
 {
-	drive_step(d, (struct rl_event){.kind = RL_EV_WAKE, .node = node, .gone = true});
+	drive_step(d, (struct rl_event){.kind = RL_EV_WAKE, .node = node, .message.gone = true});
 }
 
 /* After a random part of the longest pause of a retry, but not sooner than the waiter would ask if nothing
@@ -398,7 +399,7 @@ SCENARIO(a_turn_at_an_old_gate_goes_on, placed_elsewhere(), "at 3; wake 0; at 4;
 TEST(a_waiter_without_messages_asks)
 {
 	struct drive d = placed(3);
-	struct rl_event deaf = {.kind = RL_EV_WAKE, .deaf = true, .node = 1};
+	struct rl_event deaf = {.kind = RL_EV_WAKE, .message.deaf = true, .node = 1};
 	drive_at(&d, 2);
 	drive_step(&d, deaf);
 	assert_true(drive_deadline_ms(&d) > 2); /* not its gate */
@@ -416,10 +417,10 @@ TEST(a_waiter_without_messages_asks)
 TEST(an_old_turn_goes_on)
 {
 	struct drive d = placed(3);
-	struct rl_event old = {.kind = RL_EV_WAKE, .call = (uint16_t)(d.lock.queue.call - 1)};
+	struct rl_event old = {.kind = RL_EV_WAKE, .message.call = (uint16_t)(d.lock.queue.call - 1)};
 	drive_step(&d, old);
 	assert_int_equal(d.lock.phase, RL_PAUSED);
-	assert_true(d.fx.send == RL_OP_LEAVE && d.fx.tidies && d.fx.call == old.call);
+	assert_true(d.fx.send == RL_OP_LEAVE && d.fx.tidies && d.fx.call == old.message.call);
 }
 
 /* A place is left behind at a gate that was passed over. */

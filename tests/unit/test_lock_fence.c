@@ -37,11 +37,12 @@ TEST(a_quorum_that_agrees_is_enough)
 	static const uint64_t told[] = {9, 5, 7, 7, 7};
 	struct drive d = drive_begin(fenced(5), "acquire; forget");
 	for (unsigned i = 0; i < COUNT(told); i++)
-		drive_step(&d, (struct rl_event){.kind = RL_EV_REPLY,
-		                                 .seq = 1,
-		                                 .node = i,
-		                                 .more = i + 1 < COUNT(told),
-		                                 .vote = {.code = REDLOCK_VOTE_YES, .number = (int64_t)told[i]}});
+		drive_step(&d,
+		           (struct rl_event){.kind = RL_EV_REPLY,
+		                             .reply.seq = 1,
+		                             .node = i,
+		                             .reply.more = i + 1 < COUNT(told),
+		                             .reply.vote = {.code = REDLOCK_VOTE_YES, .number = (int64_t)told[i]}});
 	assert_int_equal(d.lock.phase, RL_HELD);
 	assert_int_equal(rl_lock_fence(&d.lock), 7);
 }

@@ -27,10 +27,10 @@ static void hand(struct drive *d, unsigned node, const char *text, uint64_t offe
 {
 	drive_step(d, (struct rl_event){.kind = RL_EV_HAND,
 	                                .node = node,
-	                                .call = d->lock.queue.call,
-	                                .token = token("ours"),
-	                                .offered_ns = rl_time_ms(offered_ms),
-	                                .vote = {.waiting = 1, .token = token(text)}});
+	                                .message.call = d->lock.queue.call,
+	                                .around.token = token("ours"),
+	                                .message.offered_ns = rl_time_ms(offered_ms),
+	                                .reply.vote = {.waiting = 1, .token = token(text)}});
 }
 
 static struct drive handed(uint64_t at_ms)
@@ -44,7 +44,7 @@ static struct drive handed(uint64_t at_ms)
 
 static void release_to(struct drive *d, uint64_t heir_ms)
 {
-	drive_step(d, (struct rl_event){.kind = RL_EV_RELEASE, .heir_ns = rl_time_ms(heir_ms)});
+	drive_step(d, (struct rl_event){.kind = RL_EV_RELEASE, .around.heir_ns = rl_time_ms(heir_ms)});
 }
 
 /* ---- offers ---- */
@@ -85,7 +85,7 @@ TEST(an_offer_is_renewed)
 TEST(a_deaf_waiter_keeps_its_offer)
 {
 	struct drive d = offering(3, ALL_OF_3);
-	drive_step(&d, (struct rl_event){.kind = RL_EV_WAKE, .deaf = true, .node = 0});
+	drive_step(&d, (struct rl_event){.kind = RL_EV_WAKE, .message.deaf = true, .node = 0});
 	d.hears = 0;
 	drive_at(&d, 2 + drive_deadline_ms(&d));
 	drive_tick(&d);

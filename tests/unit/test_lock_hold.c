@@ -441,11 +441,11 @@ TEST(a_node_heard_of_after_a_renewal_is_claimed)
 	struct rl_event late = {.kind = RL_EV_SHORTER, .node = 2};
 	struct drive d = drive_begin_held(rules, "at 100; extend 0");
 	d.lock.claim.owed = 3; /* its refusal has said that there is no key */
-	late.seq = d.lock.claim.seq;
+	late.reply.seq = d.lock.claim.seq;
 	drive_forget(&d);
 	drive_step(&d, late);
 	drive_reply(&d, 2, REDLOCK_VOTE_NO);
-	drive_reply_to(&d, late.seq, 2, REDLOCK_VOTE_YES);
+	drive_reply_to(&d, late.reply.seq, 2, REDLOCK_VOTE_YES);
 	drive_expect(
 	    &d,
 	    "[  100.000] held: shorter -> held ... until 29698.000 | send acquire #1 again to 4 ttl 30000.000\n"
@@ -476,7 +476,7 @@ TEST(a_ttl_that_is_needed_is_refused)
 	drive_expect(&d, "[    0.000] looking: shorter -> looking NN. | error STATE\n");
 	d = drive_begin(drive_rules(3), "acquire; votes Y; forget; shorter 0"); /* it has voted */
 	drive_expect(&d, "[    0.000] acquiring: shorter -> acquiring Y.. | error STATE\n");
-	drive_step(&d, (struct rl_event){.kind = RL_EV_SHORTER, .seq = d.lock.round.seq - 1, .node = 1});
+	drive_step(&d, (struct rl_event){.kind = RL_EV_SHORTER, .reply.seq = d.lock.round.seq - 1, .node = 1});
 	drive_expect(&d, "[    0.000] acquiring: shorter -> acquiring Y.. | error STATE\n");
 	struct rl_rules rules = drive_rules(3);
 	rules.policy = &rl_kinds[RL_KIND_SHARED];

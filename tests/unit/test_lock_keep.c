@@ -4,7 +4,7 @@
 #include "core/keep.h"
 #include "drive.h"
 
-static const struct rl_event keeps = {.kind = RL_EV_RELEASE, .keeps = true};
+static const struct rl_event keeps = {.kind = RL_EV_RELEASE, .asked.keeps = true};
 static const struct rl_event recall = {.kind = RL_EV_RECALL};
 
 /* TTL 30 s: kept for 200 ms, and entered while five eighths of the TTL are left. */
@@ -74,8 +74,8 @@ TEST(a_late_message_of_its_hand_over_is_a_vote)
 	struct drive d = kept(sticky());
 	d.lock.claim.owed = 3;
 	d.lock.queue.offered_ns = 1;
-	struct rl_event hand = {.kind = RL_EV_HAND, .node = 2, .offered_ns = 1};
-	hand.token = hand.vote.token = rl_slice_of("ours");
+	struct rl_event hand = {.kind = RL_EV_HAND, .node = 2, .message.offered_ns = 1};
+	hand.around.token = hand.reply.vote.token = rl_slice_of("ours");
 	drive_step(&d, hand);
 	assert_true(d.lock.phase == RL_KEPT && d.lock.claim.owed == 7);
 }
@@ -167,19 +167,19 @@ TEST(a_waiter_asks_for_it)
 {
 	expect_back(recall, "[    1.000] kept: recall -> idle ... | send leave #2 owed 7\n");
 	struct rl_event heir = recall;
-	heir.heir_ns = rl_time_ms(1);
+	heir.around.heir_ns = rl_time_ms(1);
 	expect_back(heir, "[    1.000] kept: recall -> idle ... | send hand over #2 owed 7\n");
 }
 
 TEST(nobody_could_ask_for_it)
 {
-	expect_back((struct rl_event){.kind = RL_EV_RECALL, .deaf = true},
+	expect_back((struct rl_event){.kind = RL_EV_RECALL, .message.deaf = true},
 	            "[    1.000] kept: recall -> idle ... | send release #2 owed 7\n");
 	expect_back((struct rl_event){.kind = RL_EV_CANCEL},
 	            "[    1.000] kept: cancel -> idle ... | send release #2 owed 7\n");
 	expect_back((struct rl_event){.kind = RL_EV_LEAP, .leap_ns = 1000},
 	            "[    1.000] kept: clock leapt 0.001 -> idle ... | send release #2 owed 7\n");
-	expect_back((struct rl_event){.kind = RL_EV_GUARDED, .ttl_ns = rl_time_ms(30000)},
+	expect_back((struct rl_event){.kind = RL_EV_GUARDED, .permitted_ns = rl_time_ms(30000)},
 	            "[    1.000] kept: guarded -> idle ... | send release #2 owed 7\n");
 }
 
@@ -199,7 +199,7 @@ TEST(nobody_uses_it)
 TEST(a_lock_in_use_goes_back_with_its_release)
 {
 	struct drive d = drive_held(sticky());
-	drive_step(&d, (struct rl_event){.kind = RL_EV_RECALL, .deaf = true});
+	drive_step(&d, (struct rl_event){.kind = RL_EV_RECALL, .message.deaf = true});
 	assert_true(!d.lock.queue.contended);
 	drive_step(&d, recall);
 	assert_true(d.lock.phase == RL_HELD && d.lock.queue.contended && rl_hold_pass_until(&d.lock) == 0);

@@ -14,15 +14,16 @@ static struct rl_rules many(uint64_t wait_ms)
 static void refuse_as(struct drive *d, unsigned node, unsigned operation, unsigned name, unsigned place)
 {
 	struct rl_event event = {
-	    .kind = RL_EV_REPLY, .seq = d->lock.round.seq, .node = node, .operation = operation};
-	event.vote = (struct rl_vote){.code = REDLOCK_VOTE_NO, .told = RL_TOLD(NAME), .name = (int32_t)name};
+	    .kind = RL_EV_REPLY, .reply.seq = d->lock.round.seq, .node = node, .reply.operation = operation};
+	event.reply.vote =
+	    (struct rl_vote){.code = REDLOCK_VOTE_NO, .told = RL_TOLD(NAME), .name = (int32_t)name};
 	if (operation == RL_OP_ENTER_ALL)
-		event.vote = (struct rl_vote){.code = REDLOCK_VOTE_NO,
-		                              .told = RL_TOLD(WAITING) | RL_TOLD(PTTL) | RL_TOLD(PLACE),
-		                              .verdict = -1 - (int32_t)name,
-		                              .waiting = (int32_t)place,
-		                              .pttl_ms = -1,
-		                              .place = (int32_t)place};
+		event.reply.vote = (struct rl_vote){.code = REDLOCK_VOTE_NO,
+		                                    .told = RL_TOLD(WAITING) | RL_TOLD(PTTL) | RL_TOLD(PLACE),
+		                                    .verdict = -1 - (int32_t)name,
+		                                    .waiting = (int32_t)place,
+		                                    .pttl_ms = -1,
+		                                    .place = (int32_t)place};
 	drive_step(d, event);
 }
 
@@ -34,8 +35,8 @@ static void refuse(struct drive *d, unsigned node, unsigned name)
 static void grant(struct drive *d, unsigned node, unsigned operation, unsigned waiting)
 {
 	struct rl_event event = {
-	    .kind = RL_EV_REPLY, .seq = d->lock.round.seq, .node = node, .operation = operation};
-	event.vote =
+	    .kind = RL_EV_REPLY, .reply.seq = d->lock.round.seq, .node = node, .reply.operation = operation};
+	event.reply.vote =
 	    (struct rl_vote){.code = REDLOCK_VOTE_YES, .told = RL_TOLD(WAITING), .waiting = (int32_t)waiting};
 	drive_step(d, event);
 }
@@ -268,8 +269,8 @@ TEST(a_client_that_released_does_not_overtake)
 	assert_false(d.lock.queue.contended);
 	drive_release(&d);
 	struct rl_event event = {
-	    .kind = RL_EV_REPLY, .seq = d.lock.round.seq, .node = 1, .operation = RL_OP_RELEASE_ALL};
-	event.vote = (struct rl_vote){.code = REDLOCK_VOTE_YES, .verdict = 2};
+	    .kind = RL_EV_REPLY, .reply.seq = d.lock.round.seq, .node = 1, .reply.operation = RL_OP_RELEASE_ALL};
+	event.reply.vote = (struct rl_vote){.code = REDLOCK_VOTE_YES, .verdict = 2};
 	drive_step(&d, event);
 	event.node = 0;
 	drive_step(&d, event);
@@ -284,8 +285,8 @@ TEST(a_client_that_released_does_not_overtake)
 static void tell(struct drive *d, unsigned node, unsigned operation, int64_t number)
 {
 	struct rl_event event = {
-	    .kind = RL_EV_REPLY, .seq = d->lock.round.seq, .node = node, .operation = operation};
-	event.vote = (struct rl_vote){.code = REDLOCK_VOTE_YES, .told = RL_TOLD(WAITING), .number = number};
+	    .kind = RL_EV_REPLY, .reply.seq = d->lock.round.seq, .node = node, .reply.operation = operation};
+	event.reply.vote = (struct rl_vote){.code = REDLOCK_VOTE_YES, .told = RL_TOLD(WAITING), .number = number};
 	drive_step(d, event);
 }
 

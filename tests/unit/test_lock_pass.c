@@ -38,7 +38,7 @@ TEST(a_waiter_gives_its_attempt_back)
 TEST(a_waiter_that_asked_nobody_sends_nothing)
 {
 	struct drive d = drive_idle(waiting());
-	drive_step(&d, (struct rl_event){.kind = RL_EV_ACQUIRE, .behind_ns = rl_time_ms(4)});
+	drive_step(&d, (struct rl_event){.kind = RL_EV_ACQUIRE, .around.behind_ns = rl_time_ms(4)});
 	drive_step(&d, pass);
 	drive_expect(&d, "[    0.000] idle: acquire -> paused ... until 4.000\n"
 	                 "[    0.000] paused: pass -> idle ... | done release OK\n");

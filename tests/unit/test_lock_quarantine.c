@@ -135,8 +135,8 @@ TEST(some_do_not_wait)
 		assert_int_equal(d.lock.phase, RL_IDLE);
 	}
 	struct drive d = drive_begin(patient(1, 60000), "at 10; acquire"); /* a vote that tells no time */
-	drive_step(&d,
-	           (struct rl_event){.kind = RL_EV_REPLY, .seq = 1, .vote = {.code = REDLOCK_VOTE_QUARANTINE}});
+	drive_step(&d, (struct rl_event){
+	                   .kind = RL_EV_REPLY, .reply.seq = 1, .reply.vote = {.code = REDLOCK_VOTE_QUARANTINE}});
 	assert_int_equal(d.lock.retry_at_ns, rl_time_ms(11));
 }
 

@@ -64,10 +64,10 @@ static struct rl_rules random_rules(struct world *w)
 
 static void step(struct world *w, struct rl_event event)
 {
-	event.entropy = rng_next(&w->rng);
-	event.hears = w->hears;
-	event.behind_ns = w->crowded && chance(w, 50) ? RL_TIME_NEVER : 0;
-	event.order = w->order;
+	event.around.entropy = rng_next(&w->rng);
+	event.around.hears = w->hears;
+	event.around.behind_ns = w->crowded && chance(w, 50) ? RL_TIME_NEVER : 0;
+	event.around.order = w->order;
 	ledger_step(&w->ledger, event);
 }
 
@@ -143,13 +143,14 @@ static void reply(struct world *w)
 		return;
 	step(w, (struct rl_event){
 	            .kind = RL_EV_REPLY,
-	            .seq = seq,
+	            .reply.seq = seq,
 	            .node = node,
-	            .twins = (w->twins >> node & 1) != 0 ? w->twins & ~(1u << node) : 0,
-	            .operation = looks ? RL_OP_QUERY : RL_OP_NONE,
-	            .vote = looks ? random_key(w)
-	                          : random_place(w, random_number(w, (struct rl_vote){.code = random_vote(w)})),
-	            .token = slice_of("2")});
+	            .reply.twins = (w->twins >> node & 1) != 0 ? w->twins & ~(1u << node) : 0,
+	            .reply.operation = looks ? RL_OP_QUERY : RL_OP_NONE,
+	            .reply.vote =
+	                looks ? random_key(w)
+	                      : random_place(w, random_number(w, (struct rl_vote){.code = random_vote(w)})),
+	            .around.token = slice_of("2")});
 }
 
 /* Nodes that do not take a request have voted at once, all in one moment. */
@@ -163,10 +164,10 @@ static void refuse_some(struct world *w)
 		unsigned node = (unsigned)__builtin_ctz(nodes);
 		nodes &= nodes - 1;
 		step(w, (struct rl_event){.kind = RL_EV_REPLY,
-		                          .seq = seq,
+		                          .reply.seq = seq,
 		                          .node = node,
-		                          .vote.code = chance(w, 80) ? REDLOCK_VOTE_DOWN : REDLOCK_VOTE_AUTH,
-		                          .more = nodes != 0});
+		                          .reply.vote.code = chance(w, 80) ? REDLOCK_VOTE_DOWN : REDLOCK_VOTE_AUTH,
+		                          .reply.more = nodes != 0});
 	}
 }
 
@@ -202,9 +203,9 @@ static void call(struct world *w)
 	                                           RL_EV_RELEASE, RL_EV_QUERY,   RL_EV_CANCEL};
 	enum rl_event_kind kind = kinds[rng_below(&w->rng, COUNT(kinds))];
 	step(w, (struct rl_event){.kind = kind,
-	                          .probe = kind == RL_EV_QUERY && chance(w, 50),
-	                          .ttl_ns = rl_time_ms(10) + any_ms(w, 3000),
-	                          .result = REDLOCK_E_CANCELLED});
+	                          .asked.probe = kind == RL_EV_QUERY && chance(w, 50),
+	                          .asked.ttl_ns = rl_time_ms(10) + any_ms(w, 3000),
+	                          .asked.result = REDLOCK_E_CANCELLED});
 	refuse_some(w);
 }
 
@@ -215,10 +216,10 @@ static void wake(struct world *w)
 	uint16_t call = (uint16_t)(w->ledger.lock.queue.call - chance(w, 20));
 	step(w, (struct rl_event){.kind = RL_EV_WAKE,
 	                          .node = node,
-	                          .call = call,
-	                          .deaf = chance(w, 20),
-	                          .front = chance(w, 20),
-	                          .gone = chance(w, 20)});
+	                          .message.call = call,
+	                          .message.deaf = chance(w, 20),
+	                          .message.front = chance(w, 20),
+	                          .message.gone = chance(w, 20)});
 }
 
 static void play(struct world *w, uint64_t seed, unsigned steps)

@@ -64,16 +64,16 @@ TEST(the_owner_of_a_key)
 		drive_query(&d);
 		for (unsigned node = 0; node < 2; node++)
 			drive_step(&d, (struct rl_event){.kind = RL_EV_REPLY,
-			                                 .seq = 1,
+			                                 .reply.seq = 1,
 			                                 .node = node,
-			                                 .operation = RL_OP_SETNX_QUERY,
-			                                 .vote = {.code = REDLOCK_VOTE_YES,
-			                                          .told = RL_TOLD(TYPE) | RL_TOLD(VALUE),
-			                                          .pttl_ms = 900,
-			                                          .size = 10,
-			                                          .ours = ours,
-			                                          .type = {"string", 6},
-			                                          .value = {"1732150000", 10}}});
+			                                 .reply.operation = RL_OP_SETNX_QUERY,
+			                                 .reply.vote = {.code = REDLOCK_VOTE_YES,
+			                                                .told = RL_TOLD(TYPE) | RL_TOLD(VALUE),
+			                                                .pttl_ms = 900,
+			                                                .size = 10,
+			                                                .ours = ours,
+			                                                .type = {"string", 6},
+			                                                .value = {"1732150000", 10}}});
 		assert_int_equal(d.fx.done, REDLOCK_OP_QUERY);
 		assert_int_equal(d.fx.result, ours ? 0 : REDLOCK_E_GONE);
 		assert_int_equal(d.findings[0].pttl_ms, 900);

@@ -40,10 +40,10 @@ static void answer(struct drive *d, unsigned node, int verdict, int waiting)
 	                       .verdict = verdict,
 	                       .waiting = waiting};
 	drive_step(d, (struct rl_event){.kind = RL_EV_REPLY,
-	                                .seq = d->lock.round.seq,
+	                                .reply.seq = d->lock.round.seq,
 	                                .node = node,
-	                                .operation = RL_OP_SHARE,
-	                                .vote = vote});
+	                                .reply.operation = RL_OP_SHARE,
+	                                .reply.vote = vote});
 }
 
 /* ---- claims ---- */
@@ -159,10 +159,10 @@ TEST(readers_do_not_keep_out_readers)
 	assert_int_equal(d.lock.phase, RL_HELD);
 	d = drive_begin(shared(0), "acquire");
 	drive_step(&d, (struct rl_event){.kind = RL_EV_REPLY,
-	                                 .seq = d.lock.round.seq,
+	                                 .reply.seq = d.lock.round.seq,
 	                                 .node = 2,
-	                                 .operation = RL_OP_SHARE,
-	                                 .vote = {.code = REDLOCK_VOTE_NO}});
+	                                 .reply.operation = RL_OP_SHARE,
+	                                 .reply.vote = {.code = REDLOCK_VOTE_NO}});
 	drive_play(&d, "votes YY");
 	assert_int_equal(d.lock.phase, RL_HELD);
 }
@@ -239,10 +239,10 @@ static void say_no(struct drive *d, unsigned node, const char *value, int pttl_m
 	                       .place = 1,
 	                       .value = {value, strlen(value)}};
 	drive_step(d, (struct rl_event){.kind = RL_EV_REPLY,
-	                                .seq = d->lock.round.seq,
+	                                .reply.seq = d->lock.round.seq,
 	                                .node = node,
-	                                .operation = RL_OP_ENTER,
-	                                .vote = vote});
+	                                .reply.operation = RL_OP_ENTER,
+	                                .reply.vote = vote});
 }
 
 /* The client has waited at the gate for the holder of this value, and has the gate now. The text is
@@ -316,8 +316,8 @@ TEST(a_message_from_beside_the_gate)
 	                 "[    3.000] acquiring: wake node 2 -> acquiring Y.. | send enter #3 again to 2 in line "
 	                 "everywhere ttl 30000.000\n"
 	                 "[    3.000] acquiring: wake node 0 -> acquiring Y.. | send leave #0 to 1 quits\n");
-	drive_step(&d,
-	           (struct rl_event){.kind = RL_EV_WAKE, .node = 1, .call = (uint16_t)(d.lock.queue.call - 1)});
+	drive_step(&d, (struct rl_event){
+	                   .kind = RL_EV_WAKE, .node = 1, .message.call = (uint16_t)(d.lock.queue.call - 1)});
 	assert_true(d.fx.send == RL_OP_LEAVE && d.fx.tidies);
 }
 
@@ -361,10 +361,10 @@ static void refuse(struct drive *d, unsigned node, int verdict)
 {
 	struct rl_vote vote = {.code = REDLOCK_VOTE_NO, .told = RL_TOLD(VERDICT), .verdict = verdict};
 	drive_step(d, (struct rl_event){.kind = RL_EV_REPLY,
-	                                .seq = d->lock.round.seq,
+	                                .reply.seq = d->lock.round.seq,
 	                                .node = node,
-	                                .operation = RL_OP_UPGRADE,
-	                                .vote = vote});
+	                                .reply.operation = RL_OP_UPGRADE,
+	                                .reply.vote = vote});
 }
 
 /* Fewer are no proof, and as many as may still say so are waited for. */

@@ -24,12 +24,13 @@ static struct drive begin(struct rl_rules rules)
 static void give_as(struct drive *d, uint32_t seq, unsigned node, int slot, unsigned operation)
 {
 	bool yes = slot >= 0;
-	struct rl_event event = {.kind = RL_EV_REPLY, .seq = seq, .node = node, .operation = operation};
-	event.vote = (struct rl_vote){.code = yes          ? REDLOCK_VOTE_YES
-	                                      : slot == -1 ? REDLOCK_VOTE_NO
-	                                                   : REDLOCK_VOTE_SLOTS,
-	                              .told = yes ? RL_TOLD(SLOT) | RL_TOLD(WAITING) : 0,
-	                              .slot = yes ? slot : 0};
+	struct rl_event event = {
+	    .kind = RL_EV_REPLY, .reply.seq = seq, .node = node, .reply.operation = operation};
+	event.reply.vote = (struct rl_vote){.code = yes          ? REDLOCK_VOTE_YES
+	                                            : slot == -1 ? REDLOCK_VOTE_NO
+	                                                         : REDLOCK_VOTE_SLOTS,
+	                                    .told = yes ? RL_TOLD(SLOT) | RL_TOLD(WAITING) : 0,
+	                                    .slot = yes ? slot : 0};
 	drive_step(d, event);
 }
 
@@ -117,8 +118,8 @@ TEST(a_yes_without_one_of_our_slots_does_not_count)
 TEST(a_yes_without_a_slot)
 {
 	struct drive d = begin(slots(2, 0));
-	struct rl_event few = {.kind = RL_EV_REPLY, .seq = 1, .operation = RL_OP_SLOT};
-	few.vote = (struct rl_vote){.code = REDLOCK_VOTE_YES, .slot = 1};
+	struct rl_event few = {.kind = RL_EV_REPLY, .reply.seq = 1, .reply.operation = RL_OP_SLOT};
+	few.reply.vote = (struct rl_vote){.code = REDLOCK_VOTE_YES, .slot = 1};
 	drive_step(&d, few);
 	assert_int_equal(d.lock.votes[0].code, REDLOCK_VOTE_GARBAGE);
 	give(&d, 1, 0);

@@ -35,7 +35,7 @@ static struct rl_request request_of(enum redlock_operation operation)
 	    .next = slice("ab.7 5 9000 t0|x"),
 	    .pass = slice("0123:4567"),
 	    .fenced = true,
-	    .slots = 3,
+	    .rules[RL_RULE_SLOTS] = 3,
 	    .first = 2,
 	    .kept = 1,
 	    .quiet = true,
@@ -104,7 +104,7 @@ static void expect_form(const struct rl_request *want, enum rl_form form, const 
 	assert_true(strstr(parts, "PATIENCE") == NULL || got.patience_ms == want->patience_ms);
 	assert_true(strstr(parts, "TERMS") == NULL || got.offered_ns == want->offered_ns);
 	assert_true(got.fenced == (want->fenced && strstr(parts, "FENCED") != NULL) && !got.timed);
-	assert_true(strstr(parts, "SLOTS") == NULL || got.slots == want->slots);
+	assert_true(strstr(parts, "SLOTS") == NULL || got.rules[RL_RULE_SLOTS] == want->rules[RL_RULE_SLOTS]);
 	assert_true(strstr(parts, "FIRST") == NULL || got.first == want->first);
 	assert_true(got.kept == (strstr(parts, "KEPT") != NULL ? want->kept : 0));
 	assert_true(strstr(parts, "QUIET") == NULL || got.quiet == want->quiet);
@@ -131,7 +131,7 @@ TEST(all_forms)
 			struct expected_room room;
 			request.name = (struct rl_slice){bytes, size};
 			request.also.size *= s % 2 && rl_ops[o].several; /* or none */
-			request.slots = 1 + s % 3;
+			request.rules[RL_RULE_SLOTS] = 1 + s % 3;
 			request.fenced = s / RL_FORM_WATCH % 2 == 0 || o == RL_OP_RAISE;
 			request.number = o == RL_OP_RAISE ? 7 : 0;
 			request.token = (struct rl_slice){bytes + 5, size < 512 ? size : 512};
@@ -213,7 +213,7 @@ static void serve_some(struct redis *redis, struct rng *rng, struct rl_slice nam
 		r.also = (struct rl_slice){also.bytes, also.size};
 		r.line = other;
 		r.token = slice(rng_below(rng, 2) == 0 ? "t1" : "t2");
-		r.slots = 1 + (unsigned)rng_below(rng, 4);
+		r.rules[RL_RULE_SLOTS] = 1 + (unsigned)rng_below(rng, 4);
 		r.first = r.kept = 0;
 		r.quiet = false;
 		for (unsigned form = 0; form < RL_FORM_WATCH; form++)

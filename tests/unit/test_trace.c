@@ -38,7 +38,7 @@ TEST(events_and_phases)
 			struct rl_lock lock = lock_of(3);
 			struct rl_effects fx = {0};
 			struct rl_event event = {
-			    .kind = (enum rl_event_kind)e, .now_ns = 1234567, .vote.code = REDLOCK_VOTE_YES};
+			    .kind = (enum rl_event_kind)e, .now_ns = 1234567, .reply.vote.code = REDLOCK_VOTE_YES};
 			bool until = p == RL_HELD || p == RL_PAUSED;
 			lock.phase = (enum rl_phase)p;
 			snprintf(want, sizeof want, "[    1.234] %s: %s%s -> %s%s", phases[p], events[e],
@@ -113,9 +113,9 @@ static void longest(struct rl_lock *lock, struct rl_event *event, struct rl_effe
 	lock->round.operation = REDLOCK_OP_ACQUIRE;
 	*event = (struct rl_event){.kind = RL_EV_REPLY,
 	                           .now_ns = UINT64_MAX,
-	                           .seq = UINT32_MAX,
+	                           .reply.seq = UINT32_MAX,
 	                           .node = 30,
-	                           .vote.code = REDLOCK_VOTE_DUPLICATE};
+	                           .reply.vote.code = REDLOCK_VOTE_DUPLICATE};
 	*fx = (struct rl_effects){.send = REDLOCK_OP_ACQUIRE,
 	                          .seq = UINT32_MAX,
 	                          .ttl_ns = UINT64_MAX,
