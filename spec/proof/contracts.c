@@ -74,7 +74,7 @@ static inline uint64_t rl_time_max(uint64_t a, uint64_t b);
     ensures \result == (ms > UINT64_MAX / 1000000 ? UINT64_MAX : ms * 1000000); */
 static inline uint64_t rl_time_ms(uint64_t ms);
 
-/* From 1000000 ppm on no lock is permitted (check() in options.c: the drift must be less than the TTL). */
+/* From 1000000 ppm on no lock is permitted (refusal.c: the drift is less than the TTL). */
 /*@ requires ppm <= 1000000;
     assigns \nothing;
     ensures enough: \result == UINT64_MAX || \result * 1000000 >= (integer)ttl_ns * ppm + (integer)base_ns *
