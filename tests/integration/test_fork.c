@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* After fork(2) the child's calls are refused and send nothing, and the parent does not notice. */
-#include <dirent.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
 #include <semaphore.h>
@@ -84,13 +84,12 @@ static long long commands_processed(const struct server *server)
 	return strtoll(line + strlen("total_commands_processed:"), NULL, 10);
 }
 
+/* Counts descriptors below 256: those of valgrind have high numbers. */
 static unsigned open_descriptors(void)
 {
 	unsigned count = 0;
-	DIR *dir = opendir("/proc/self/fd");
-	while (dir != NULL && readdir(dir) != NULL)
-		count++;
-	closedir(dir);
+	for (int fd = 0; fd < 256; fd++)
+		count += fcntl(fd, F_GETFD) >= 0;
 	return count;
 }
 
