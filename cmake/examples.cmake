@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # Runs in `cmake --install`, with `source`, `bindir` and `docdir`: installs the examples with the path of the installed
-# command in them. The PATH of the crontab is right for both usual prefixes; a folder of another one comes first in it.
+# command in them, and what the author of a binding needs. The PATH of the crontab is right for both usual prefixes; a folder of another one comes first in it.
 set(documents $ENV{DESTDIR}${CMAKE_INSTALL_PREFIX}/${docdir})
 set(written)
 set(first_folder)
@@ -17,5 +17,20 @@ foreach(example IN LISTS examples)
 		file(WRITE ${documents}/examples/${name} "${text}")
 		list(APPEND written ${CMAKE_INSTALL_PREFIX}/${docdir}/examples/${name})
 	endif()
+endforeach()
+
+# For authors of bindings: the page, whose links lead into the source, and the conformance suite.
+file(READ ${source}/docs/bindings.md text)
+string(REPLACE "](../tests/conformance/driver.c)" "](examples/conformance/driver.c)" text "${text}")
+string(REGEX REPLACE "\\[([^]]*)\\]\\(\\.\\./[^)]*\\)" "\\1" text "${text}")
+string(REPLACE "    tests/conformance/run build/dev/bin/redlock " "    examples/conformance/run redlock " text "${text}")
+string(REPLACE "    tests/conformance/versions build/dev/bin/redlock " "    examples/conformance/versions redlock " text "${text}")
+file(WRITE ${documents}/bindings.md "${text}")
+list(APPEND written ${CMAKE_INSTALL_PREFIX}/${docdir}/bindings.md)
+file(GLOB suite ${source}/tests/conformance/run ${source}/tests/conformance/versions ${source}/tests/conformance/driver.c ${source}/tests/conformance/*.scenarios)
+file(COPY ${suite} DESTINATION ${documents}/examples/conformance)
+foreach(file IN LISTS suite)
+	get_filename_component(name ${file} NAME)
+	list(APPEND written ${CMAKE_INSTALL_PREFIX}/${docdir}/examples/conformance/${name})
 endforeach()
 list(APPEND CMAKE_INSTALL_MANIFEST_FILES ${written})

@@ -98,6 +98,11 @@ public:
 			lost_ = true;
 			told_.notify_all();
 		});
+		any().on_danger([this] {
+			const std::lock_guard<std::mutex> guard(mutex_);
+			danger_ = true;
+			told_.notify_all();
+		});
 	}
 	claim(const claim &) = delete;
 	~claim() { finish(); }
@@ -124,7 +129,9 @@ public:
 		if (verb == "owned")
 			return any().owned() ? "yes" : "no";
 		if (verb == "lost")
-			return wait_for_loss(ms(argument)) ? "yes" : "no";
+			return wait_for(lost_, ms(argument)) ? "yes" : "no";
+		if (verb == "danger")
+			return wait_for(danger_, ms(argument)) ? "yes" : "no";
 		if (verb == "remaining")
 			return std::to_string(any().remaining().count());
 		if (verb == "fence")
@@ -166,10 +173,10 @@ private:
 
 	std::string finish() { return waits_.valid() ? waits_.get() : ""; }
 
-	bool wait_for_loss(milliseconds wait)
+	bool wait_for(const bool &notice, milliseconds wait)
 	{
 		std::unique_lock<std::mutex> guard(mutex_);
-		return told_.wait_for(guard, wait, [this] { return lost_; });
+		return told_.wait_for(guard, wait, [&] { return notice; });
 	}
 
 	std::string votes()
@@ -180,9 +187,9 @@ private:
 		return all;
 	}
 
-	std::mutex mutex_; // of lost_, which the keeper's thread sets
+	std::mutex mutex_; // of the two notices, which the keeper's thread sets
 	std::condition_variable told_;
-	bool lost_ = false;
+	bool lost_ = false, danger_ = false;
 	std::unique_ptr<redlock::shared_mutex> both_; // one of the three
 	std::unique_ptr<redlock::semaphore> slots_;
 	std::unique_ptr<redlock::mutex> one_;

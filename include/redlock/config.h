@@ -39,6 +39,11 @@ extern "C" {
 REDLOCK_API REDLOCK_MUST_CHECK int redlock_options_set(struct redlock_options *options, const char *name,
                                                        const char *value);
 
+/* Adds one node to those of the options. The URL is copied, and is one node whatever commas it has; node sets
+ * of the options are replaced. For languages that cannot build an array easily. Errors: INVAL (an empty URL,
+ * or more than REDLOCK_MAX_NODES nodes), NOMEM; as for redlock_options_set(). */
+REDLOCK_API REDLOCK_MUST_CHECK int redlock_options_add_url(struct redlock_options *options, const char *url);
+
 /* Sets an option of a lock, as redlock_options_set() sets one of a client; error_text may be NULL. `token` is
  * not copied: the caller keeps the text until redlock_lock_new() has returned. Any thread. Errors: INVAL. */
 REDLOCK_API REDLOCK_MUST_CHECK int redlock_lock_options_set(struct redlock_lock_options *options,
@@ -69,8 +74,9 @@ REDLOCK_API void redlock_options_set_trace(struct redlock_options *options,
                                            void (*trace)(void *trace_user, const char *line),
                                            void *trace_user);
 
-/* Wipes and frees the texts that redlock_options_set() and _load() have copied, and sets all options to their
- * defaults. An open client is not affected. Texts and buffers of the caller stay the caller's. */
+/* Wipes and frees the texts that redlock_options_set(), _add_url() and _load() have copied, and sets all
+ * options to their defaults. An open client is not affected. Texts and buffers of the caller stay the
+ * caller's. */
 REDLOCK_API void redlock_options_clear(struct redlock_options *options);
 
 /*

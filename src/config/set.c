@@ -142,14 +142,39 @@ static int keep_urls(struct redlock_options *o, const char *list, const char *re
 	return 0;
 }
 
-static int set_urls(struct redlock_options *o, const char *list)
+static void use_own_urls(struct redlock_options *o, size_t count)
 {
-	int error = keep_urls(o, list, o->store->urls, &o->url_count);
-	if (error != 0)
-		return error;
 	o->urls = o->store->urls;
+	o->url_count = count;
 	o->sets = NULL;
 	o->set_count = 0;
+}
+
+static int set_urls(struct redlock_options *o, const char *list)
+{
+	size_t count;
+	int error = keep_urls(o, list, o->store->urls, &count);
+	if (error == 0)
+		use_own_urls(o, count);
+	return error;
+}
+
+int redlock_options_add_url(struct redlock_options *o, const char *url)
+{
+	RL_NO_CANCEL;
+	const char *copy;
+	if (o == NULL || o->size < sizeof *o || url == NULL)
+		return REDLOCK_E_INVAL;
+	if (!make_store(o))
+		return fail(o, REDLOCK_E_NOMEM, "out of memory");
+	size_t count = o->urls != NULL ? o->url_count : 0;
+	int error = count <= REDLOCK_MAX_NODES ? keep_url(o, url, count, &copy) : REDLOCK_E_INVAL;
+	if (error < 0)
+		return error;
+	if (o->urls != o->store->urls && count > 0) /* the nodes of the caller's own array stay */
+		memcpy(o->store->urls, o->urls, count * sizeof *o->urls);
+	o->store->urls[count] = copy;
+	use_own_urls(o, count + 1);
 	return 0;
 }
 

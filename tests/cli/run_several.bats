@@ -105,9 +105,9 @@ in_use() { # NAME
 	[[ $token == *'|me+2' ]]
 	gives 0 rl release --json --also c "$job" "$token"
 	json_is "j['names_left'] == 1"
-	says "release '$job': the token is also that of 1 more name, held until the TTL ends: give it with --also"
+	says "release '$job': the token is also that of 1 more name, held until it is released or its TTL ends: give it with --also"
 	gives 0 rl release b "$token"
-	says "the token is also that of 2 more names, held until the TTL ends: give them with --also"
+	says "the token is also that of 2 more names, held until they are released or their TTL ends: give them with --also"
 	token=$(rl acquire --owner= --also b "$job")
 	[[ $token == ????????????????????????????????????????'|+1' ]]
 	gives 0 rl release --also b "$job" "$token"

@@ -20,8 +20,8 @@ struct lock {
 	int client;
 	pthread_t waiter;
 	bool is_waiting;
-	int result; /* of the waiter */
-	bool is_lost;
+	int result;                           /* of the waiter */
+	bool is_told[REDLOCK_EVENT_LOST + 1]; /* by kind of event */
 };
 
 static struct {
@@ -223,18 +223,17 @@ static int start(struct lock *lock, const char *wait)
 	return error;
 }
 
-/* lost LOCK MS: waits so long for the notice. */
-static void wait_for_loss(struct lock *lock, int ms)
+/* lost LOCK MS, danger LOCK MS: waits so long for the notice. Notices may come in any order, and are kept. */
+static void wait_for_notice(struct lock *lock, int kind, int ms)
 {
 	redlock_client *client = clients[lock->client].handle;
 	struct redlock_event event = {.size = sizeof event};
 	struct pollfd fd = {.fd = redlock_notice_fd(client), .events = POLLIN};
 	do {
 		while (redlock_next(client, &event) == 1)
-			if (event.kind == REDLOCK_EVENT_LOST)
-				((struct lock *)event.user)->is_lost = true;
-	} while (!lock->is_lost && poll(&fd, 1, ms) > 0);
-	puts(lock->is_lost ? "ok yes" : "ok no");
+			((struct lock *)event.user)->is_told[event.kind] = true;
+	} while (!lock->is_told[kind] && poll(&fd, 1, ms) > 0);
+	puts(lock->is_told[kind] ? "ok yes" : "ok no");
 }
 
 /* Ends what waits, and releases what is held. */
@@ -324,7 +323,9 @@ static void step(const char *verb, struct lock *lock, const char *argument)
 	else if (strcmp(verb, "votes") == 0)
 		print_votes(lock);
 	else if (strcmp(verb, "lost") == 0)
-		wait_for_loss(lock, atoi(argument));
+		wait_for_notice(lock, REDLOCK_EVENT_LOST, atoi(argument));
+	else if (strcmp(verb, "danger") == 0)
+		wait_for_notice(lock, REDLOCK_EVENT_DANGER, atoi(argument));
 	else
 		puts("error PROTOCOL unknown step");
 }

@@ -47,6 +47,16 @@ for page in "$prefix"/share/man/man3/*.3; do
 	[[ $(head -c 4 "$page") != '.so ' || -s $prefix/share/man/$target ]] || fail "$page leads to $target, which is missing"
 done
 
+echo "- the author of a binding has the page and the conformance suite"
+page=$prefix/share/doc/redlock/bindings.md
+suite=$prefix/share/doc/redlock/examples/conformance
+! grep -n '](\.\./' "$page" || fail "$page has links into the source"
+grep -q '](examples/conformance/driver.c)' "$page" || fail "$page does not lead to the driver in C"
+# shellcheck disable=SC2046 # flags are words
+cc -pthread "$suite/driver.c" -o "$work/driver" $(pkg-config --cflags --libs redlock)
+LD_LIBRARY_PATH=$lib "$suite/run" --only "is told before" "$prefix/bin/redlock" "$work/driver" >"$work/suite" || fail "$(<"$work/suite")"
+grep -qx "1 passed, 0 failed" "$work/suite" || fail "the suite did not run: $(<"$work/suite")"
+
 echo "- it is said when programs would not find the library"
 tells() { # TEXT, or "" for silence: what installing says, where ldconfig prints what is in $work/bin/says
 	PATH=$work/bin:$PATH cmake --install "$build" --prefix "$prefix" >"$work/again.log"

@@ -84,6 +84,9 @@ static struct redlock_options usable(void)
 	X(options_set, REDLOCK_E_INVAL, redlock_options_set(&o, NULL, "1s"), 0)                                  \
 	X(options_set, REDLOCK_E_INVAL, redlock_options_set(&o, "ttl", NULL),                                    \
 	  redlock_options_set(&s->set, "url", "redis://h"))                                                      \
+	X(options_add_url, REDLOCK_E_INVAL, redlock_options_add_url(NULL, "redis://h"), 0)                       \
+	X(options_add_url, REDLOCK_E_INVAL, redlock_options_add_url(&o, NULL),                                   \
+	  redlock_options_add_url(&s->set, "redis://h"))                                                         \
 	X(lock_options_set, REDLOCK_E_INVAL, redlock_lock_options_set(NULL, "ttl", "1s", NULL, 0), 0)            \
 	X(lock_options_set, REDLOCK_E_INVAL, redlock_lock_options_set(&l, NULL, "1s", NULL, 0), 0)               \
 	X(lock_options_set, REDLOCK_E_INVAL, redlock_lock_options_set(&l, "ttl", NULL, NULL, 0),                 \

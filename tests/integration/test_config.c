@@ -364,6 +364,32 @@ TEST(options_by_name)
 	assert_string_equal(text, "no option of a lock is called 'url'; redlock_config(3) lists them");
 }
 
+TEST(urls_are_added_one_by_one)
+{
+	const char *const own[] = {"redis://a"};
+	struct redlock_options options = options_for(own, 1);
+	redlock_options_set_error_text(&options, text, sizeof text);
+	assert_int_equal(redlock_options_add_url(&options, "redis+sentinel://s,t,u/main"), 0);
+	assert_int_equal(redlock_options_add_url(&options, "redis://b"), 0);
+	assert_int_equal(options.url_count, 3);
+	assert_string_equal(options.urls[0], "redis://a");
+	assert_string_equal(options.urls[1], "redis+sentinel://s,t,u/main");
+	assert_string_equal(options.urls[2], "redis://b");
+	assert_int_equal(redlock_options_add_url(&options, ""), REDLOCK_E_INVAL);
+	assert_string_equal(text, "url: an empty URL in the list; every node must be named");
+	while (options.url_count < REDLOCK_MAX_NODES)
+		assert_int_equal(redlock_options_add_url(&options, "redis://c"), 0);
+	assert_int_equal(redlock_options_add_url(&options, "redis://c"), REDLOCK_E_INVAL);
+	assert_string_equal(text, "url: more than 31 nodes");
+	assert_int_equal(options.url_count, REDLOCK_MAX_NODES);
+	assert_int_equal(redlock_options_set(&options, "url", "redis://d"), 0);
+	assert_int_equal(redlock_options_add_url(&options, "redis://e"), 0);
+	assert_int_equal(options.url_count, 2);
+	assert_string_equal(options.urls[1], "redis://e");
+	redlock_options_clear(&options);
+	assert_int_equal(options.url_count, 0);
+}
+
 /* ---- refusals of handles ---- */
 
 #define LOCK .size = sizeof(struct redlock_lock_options), .ttl_ms = 1000

@@ -135,12 +135,12 @@ static int load(const char *path, struct redlock_options *options)
 	int error = redlock_options_load(options, NULL, path);
 	for (unsigned i = 0; i < 6 && error == 0; i += 2)
 		error = redlock_options_set(options, names[i], names[i + 1]);
-	return error;
+	return error == 0 ? redlock_options_add_url(options, "redis://j") : error;
 }
 
 static bool has_one_set(const struct redlock_options *o)
 {
-	return o->url_count == 2 && strcmp(o->urls[1], "redis://i") == 0 && strcmp(o->user, "u") == 0 &&
+	return o->url_count == 3 && strcmp(o->urls[2], "redis://j") == 0 && strcmp(o->user, "u") == 0 &&
 	       strcmp(o->password, "pw") == 0 && strcmp(o->prefix, "p:") == 0 && o->lock_options->ttl_ms == 9000;
 }
 

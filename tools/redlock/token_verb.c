@@ -72,7 +72,10 @@ static void say_names_left(const struct errand *e)
 	unsigned left = names_left(e);
 	if (left > 0 && e->verb->operation != REDLOCK_OP_QUERY)
 		say(e->settings, MSG(TOKEN_MORE), e->verb->name, e->name, left, left == 1 ? "" : "s",
-		    e->verb->deletes ? "held until the TTL ends" : "not extended", left == 1 ? "it" : "them");
+		    !e->verb->deletes ? "not extended"
+		    : left == 1       ? "held until it is released or its TTL ends"
+		                      : "held until they are released or their TTL ends",
+		    left == 1 ? "it" : "them");
 }
 
 static void print_json(const struct errand *e, const struct report *report)

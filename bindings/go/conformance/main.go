@@ -22,6 +22,7 @@ type claim struct {
 	*redlock.Lock
 	held     context.Context // of the last acquire that succeeded
 	finished chan error      // of the acquire that `start` begins
+	danger   chan struct{}   // has an element when the end of the validity was announced
 }
 
 var (
@@ -115,9 +116,12 @@ func newLock(client, label, list string, words []string) error {
 	for i, name := range names {
 		names[i] = decode(name)
 	}
-	lock, err := clients[client].NewLock(options(words), names...)
+	danger := make(chan struct{}, 1)
+	opts := options(words)
+	opts.OnDanger = func() { danger <- struct{}{} }
+	lock, err := clients[client].NewLock(opts, names...)
 	if err == nil {
-		claims[label] = &claim{Lock: lock, held: background, finished: make(chan error, 1)}
+		claims[label] = &claim{Lock: lock, held: background, finished: make(chan error, 1), danger: danger}
 	}
 	return err
 }
@@ -143,6 +147,16 @@ func (c *claim) lost(wait time.Duration) bool {
 	case <-time.After(wait):
 	}
 	return errors.Is(redlock.Cause(c.held), redlock.Lost)
+}
+
+// inDanger waits so long for the notice.
+func (c *claim) inDanger(wait time.Duration) bool {
+	select {
+	case <-c.danger:
+		return true
+	case <-time.After(wait):
+		return false
+	}
 }
 
 func yes(is bool, err error) (string, error) {
@@ -183,6 +197,8 @@ func (c *claim) step(verb, argument string) (string, error) {
 		return yes(c.Owned(background))
 	case "lost":
 		return yes(c.lost(duration(argument)), nil)
+	case "danger":
+		return yes(c.inDanger(duration(argument)), nil)
 	case "remaining":
 		return strconv.FormatInt(c.Remaining().Milliseconds(), 10), nil
 	case "fence":

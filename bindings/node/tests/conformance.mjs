@@ -3,7 +3,7 @@
 import { createInterface } from 'node:readline';
 
 const { Client, RedlockError } = await import(`${process.env.REDLOCK_NODE}/index.mjs`);
-const clients = {}, locks = {}, waits = {};
+const clients = {}, locks = {}, waits = {}, warned = new Set();
 const decode = (word) => (word === '%' ? '' : decodeURIComponent(word));
 const ms = (word) => (word === 'forever' ? Infinity : Number(word));
 const yes = (value) => (value ? 'yes' : 'no');
@@ -26,10 +26,18 @@ function lost({ signal }, wait) {
 	});
 }
 
+/** Waits so long for the notice that the validity ends soon. */
+async function danger(lock, wait) {
+	for (const end = Date.now() + ms(wait); !warned.has(lock) && Date.now() < end;)
+		await new Promise((resolve) => setTimeout(resolve, 20));
+	return yes(warned.has(lock));
+}
+
 const verbs = {
 	client(label, ...words) {
 		const urls = words.filter((word) => word.includes('://'));
 		clients[label] = new Client(urls, options(words.slice(urls.length)));
+		clients[label].on('danger', (lock) => warned.add(lock));
 	},
 	lock(client, label, names, ...words) {
 		const list = names.split(',').map(decode);
@@ -56,6 +64,7 @@ const steps = {
 	token: (lock) => encodeURIComponent(lock.value),
 	votes: (lock) => lock.votes.map((vote) => vote.name).join(' '),
 	lost,
+	danger,
 };
 for (const [verb, step] of Object.entries(steps))
 	verbs[verb] = (label, ...words) => step(locks[label], ...words, label);

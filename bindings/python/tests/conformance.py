@@ -7,7 +7,7 @@ import urllib.parse
 import libredlock
 
 SECONDS = ("ttl", "renew", "danger", "max-hold", "node-timeout")
-clients, locks, owners, lost, waits = {}, {}, {}, {}, {}
+clients, locks, owners, lost, danger, waits = {}, {}, {}, {}, {}, {}
 
 
 def decode(word):
@@ -37,9 +37,9 @@ def lock(owner, label, names, *words):
     if "token" in found:
         found["token"] = found["token"].encode()
     listed = [decode(name) for name in names.split(",")]
-    event = threading.Event()
-    locks[label] = clients[owner].lock(listed if len(listed) > 1 else listed[0], on_lost=event.set, **found)
-    owners[label], lost[label] = owner, event
+    owners[label], lost[label], danger[label] = owner, threading.Event(), threading.Event()
+    locks[label] = clients[owner].lock(listed if len(listed) > 1 else listed[0], on_lost=lost[label].set,
+                                       on_danger=danger[label].set, **found)
 
 
 def acquire(label, wait):
@@ -80,6 +80,7 @@ VERBS = {
     "token": lambda label: "ok " + urllib.parse.quote(locks[label].token, safe="|:@/+"),
     "votes": lambda label: "ok " + " ".join(vote.name for vote in locks[label].votes),
     "lost": lambda label, wait: yes(lost[label].wait(seconds(wait))),
+    "danger": lambda label, wait: yes(danger[label].wait(seconds(wait))),
 }
 
 
