@@ -282,10 +282,20 @@ static void look_at_keys(struct world *w, unsigned node)
 		}
 }
 
-/* The claim whose token the command has drawn a number for, or raised one; NONE: it is not known. */
+static bool may_draw(const struct call *call)
+{
+	const struct rl_op *op = call->asked.op;
+	return op != NULL && (op->claims || op == &rl_ops[RL_OP_ENTER] || op == &rl_ops[RL_OP_ENTER_ALL] ||
+	                      op == &rl_ops[RL_OP_RAISE]);
+}
+
+/* The claim whose token the command has drawn a number for, or raised one; NONE: it is not known. An attempt
+ * for which there were no random bytes has the token of the one before, whose key may be there still. */
 static void look_at_claim(struct world *w, unsigned node, const struct call *call)
 {
 	struct fence *t = &w->fence->t;
+	if (!may_draw(call))
+		return;
 	struct bytes token = call->asked.op != NULL ? call->asked.parts[RL_WORD_TOKEN] : text_bytes("");
 	int found = find(w->fence, token);
 	if (found == NONE)

@@ -179,8 +179,10 @@ struct listener {
 		if (event.kind == REDLOCK_EVENT_LOST)
 			source().request_stop();
 #endif
-		if (const auto &call = event.kind == REDLOCK_EVENT_LOST ? lost : danger)
-			call();
+		if (event.kind == REDLOCK_EVENT_LOST && lost)
+			lost();
+		if (event.kind == REDLOCK_EVENT_DANGER && danger)
+			danger();
 	}
 };
 

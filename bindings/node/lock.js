@@ -13,7 +13,7 @@ function constant(name) {
 			+ 'install that build, or build the module again (node build.js)');
 	return value;
 }
-const [DONE, LOST] = ['EVENT_DONE', 'EVENT_LOST'].map(constant);
+const [DONE, DANGER, LOST] = ['EVENT_DONE', 'EVENT_DANGER', 'EVENT_LOST'].map(constant);
 const [ACQUIRE, EXTEND, RELEASE, QUERY, UPGRADE, DOWNGRADE] = ['OP_ACQUIRE', 'OP_EXTEND', 'OP_RELEASE', 'OP_QUERY', 'OP_UPGRADE',
 	'OP_DOWNGRADE'].map(constant);
 const E_LOST = constant('E_LOST'), E_BUSY = constant('E_BUSY'), E_GONE = constant('E_GONE');
@@ -148,7 +148,8 @@ class Lock {
 		}
 		if (kind === LOST)
 			this._lose(errorOf(E_LOST));
-		process.nextTick(() => this.#client.emit(kind === LOST ? 'lost' : 'danger', this));
+		if (kind === LOST || kind === DANGER)
+			process.nextTick(() => this.#client.emit(kind === LOST ? 'lost' : 'danger', this));
 		return this.#held || this.#done !== null;
 	}
 

@@ -1,89 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Contracts of the functions that the theorems rest on: the quorum (lemma half), the drift formula and the
- * end of validity (lemma formula), saturating times, pauses of waiters, offsets of servers' clocks.
- * `contracts` has Frama-C prove them for the code itself, which is included here as it is, with overflow of
- * unsigned integers as an error. In the comments, integers have no size.
+ * Contracts that would not help a reader of the header: of static functions, of votes that need a notation of
+ * their own, of pauses and of offsets of servers' clocks. Those of the quorum, of times and of the drift
+ * formula stand in their headers. `contracts` has Frama-C prove all of them for the code itself, which is
+ * included here as it is, with overflow of unsigned integers as an error. Invariants stand at their loops. In
+ * the comments, integers have no size.
  */
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "core/fence.h"
 #include "core/offset.h"
 #include "core/pace.h"
 #include "core/quorum.h"
-
-/*@ predicate sane(struct rl_count c) = 1 <= c.nodes <= 31 && c.nodes < 2 * c.quorum && c.quorum <= c.nodes
-      && c.yes + c.no + c.out <= c.nodes; */
+#include "core/round.h"
 
 /* Two quorums share a node. */
 /*@ lemma overlap: \forall integer n, q, a, b; n < 2 * q && a >= q && b >= q ==> a + b > n; */
-
-/*@ requires node_count <= 31;
-    assigns \nothing;
-    ensures node_count < 2 * \result;
-    ensures node_count >= 1 ==> 1 <= \result <= node_count;
-    ensures \forall integer q; node_count < 2 * q ==> \result <= q; */
-unsigned rl_quorum_least(unsigned node_count);
-
-/*@ requires sane(count);
-    assigns \nothing;
-    ensures \result == RL_WON <==> count.yes >= count.quorum;
-    ensures \result == RL_REFUSED ==> count.yes + count.out < count.quorum && count.yes + count.no >=
-   count.quorum; ensures \result == RL_NOQUORUM ==> count.yes + count.no + count.out < count.quorum; ensures
-   count.out == 0 ==> \result != RL_UNDECIDED; */
-enum rl_tally rl_quorum_for_claim(struct rl_count count);
-
-/*@ requires sane(count);
-    assigns \nothing;
-    ensures \result == RL_WON <==> count.yes >= count.quorum;
-    ensures \result == RL_REFUSED ==> count.no >= count.quorum;
-    ensures count.out == 0 ==> \result != RL_UNDECIDED; */
-enum rl_tally rl_quorum_for_extend(struct rl_count count);
-
-/*@ requires sane(count);
-    assigns \nothing;
-    ensures \result == RL_WON <==> count.yes >= count.quorum;
-    ensures \result == RL_REFUSED ==> count.nodes - count.no < count.quorum;
-    ensures count.out == 0 ==> \result != RL_UNDECIDED; */
-enum rl_tally rl_quorum_for_check(struct rl_count count);
-
-/*@ requires sane(count);
-    assigns \nothing;
-    ensures \result == RL_WON ==> count.nodes - count.yes < count.quorum && count.yes + count.no >=
-   count.quorum; ensures \result == RL_REFUSED <==> count.no >= count.quorum; ensures count.out == 0 ==>
-   \result != RL_UNDECIDED; */
-enum rl_tally rl_quorum_for_release(struct rl_count count);
-
-/*@ assigns \nothing;
-    ensures \result == ((integer)a + b > UINT64_MAX ? UINT64_MAX : a + b); */
-static inline uint64_t rl_time_add(uint64_t a, uint64_t b);
-
-/*@ assigns \nothing;
-    ensures \result == (a == UINT64_MAX ? a : a > b ? a - b : 0); */
-static inline uint64_t rl_time_sub(uint64_t a, uint64_t b);
-
-/*@ assigns \nothing;
-    ensures \result == (a < b ? a : b); */
-static inline uint64_t rl_time_min(uint64_t a, uint64_t b);
-
-/*@ assigns \nothing;
-    ensures \result == (a > b ? a : b); */
-static inline uint64_t rl_time_max(uint64_t a, uint64_t b);
-
-/*@ assigns \nothing;
-    ensures \result == (ms > UINT64_MAX / 1000000 ? UINT64_MAX : ms * 1000000); */
-static inline uint64_t rl_time_ms(uint64_t ms);
-
-/* From 1000000 ppm on no lock is permitted (check() in options.c: the drift must be less than the TTL). */
-/*@ requires ppm <= 1000000;
-    assigns \nothing;
-    ensures enough: \result == UINT64_MAX || \result * 1000000 >= (integer)ttl_ns * ppm + (integer)base_ns *
-   1000000; ensures \result >= base_ns; */
-uint64_t rl_validity_drift(uint64_t ttl_ns, uint32_t ppm, uint64_t base_ns);
-
-/*@ assigns \nothing;
-    ensures t0_ns <= \result <= (drift_ns >= ttl_ns ? (integer)t0_ns : (integer)t0_ns + ttl_ns - drift_ns); */
-uint64_t rl_validity_end(uint64_t t0_ns, uint64_t ttl_ns, uint64_t drift_ns);
 
 /* Pauses of waiters: from half of what was meant to one and a half of it. */
 /*@ requires ns <= UINT64_MAX / 2;
@@ -98,8 +31,9 @@ static uint64_t clamp(uint64_t ns, uint64_t least);
 
 /* How far two clocks are apart that are somewhere between their bounds: 0 if they may agree. */
 /*@ predicate near(integer ns) = -INT64_MAX / 2 <= ns <= INT64_MAX / 2; */
-/*@ requires near(least_a) && near(most_a) && near(least_b) && near(most_b) && least_a <= most_a && least_b <=
-   most_b; assigns \nothing;
+/*@ requires near(least_a) && near(most_a) && near(least_b) && near(most_b);
+    requires least_a <= most_a && least_b <= most_b;
+    assigns \nothing;
     ensures \result == 0 <==> least_a <= most_b && least_b <= most_a;
     ensures \result > 0 <==> least_a > most_b; */
 static int64_t distance_ns(int64_t least_a, int64_t most_a, int64_t least_b, int64_t most_b);
@@ -116,10 +50,77 @@ int64_t rl_offset_moved_ns(const struct rl_offset *o);
 #include "../../src/core/quorum.c"
 #include "../../src/core/validity.c"
 
+/* ---- loops over the votes of a round, whose invariants stand at the loops ---- */
+
+/*@ predicate ready(struct rl_lock *l) =
+      \valid_read(l) && \valid_read(l->rules) && 1 <= l->rules->node_count <= 31 &&
+      \valid_read(l->votes + (0 .. l->rules->node_count - 1)) &&
+      \valid_read(l->numbers) && \valid_read(l->numbers->of + (0 .. l->rules->node_count - 1)); */
+
+/* How many of the first n nodes have told this number with their yes, or a higher one. */
+/*@ predicate agrees(struct rl_lock *l, integer i) = l->votes[i].code == REDLOCK_VOTE_YES;
+    logic integer fits(struct rl_lock *l, integer number, integer more, integer i) =
+      l->votes[i].code != REDLOCK_VOTE_YES ? 0 : l->numbers->of[i] == number && more == 0 ? 1
+        : l->numbers->of[i] > number && more != 0 ? 1 : 0;
+    logic integer told(struct rl_lock *l, integer number, integer more, integer n) =
+      n <= 0 ? 0 : told(l, number, more, n - 1) + fits(l, number, more, n - 1); */
+
+/* No yes of the first n nodes has told a higher number; and one has told this, unless it is 0. */
+/*@ predicate is_highest(struct rl_lock *l, integer number, integer n) =
+      (\forall integer i; 0 <= i < n && agrees(l, i) ==> l->numbers->of[i] <= number) &&
+      (number == 0 || \exists integer i; 0 <= i < n && agrees(l, i) && l->numbers->of[i] == number); */
+
+/*@ requires ready(l) && node < l->rules->node_count;
+    assigns \nothing;
+    ensures \result <==> agrees(l, node); */
+static bool said_yes(const struct rl_lock *l, unsigned node);
+
+/*@ requires ready(l);
+    assigns \nothing;
+    ensures \result == told(l, number, more, l->rules->node_count) <= l->rules->node_count; */
+static unsigned count(const struct rl_lock *l, uint64_t number, bool more);
+
+/* The number that a quorum has told; where none has, the highest one. */
+/*@ requires ready(l);
+    assigns \nothing;
+    ensures told(l, \result, 0, l->rules->node_count) >= l->rules->quorum ||
+            is_highest(l, \result, l->rules->node_count); */
+static uint64_t choose(const struct rl_lock *l);
+
+/*@ requires ready(l);
+    assigns \nothing;
+    ensures \result.nodes == l->rules->node_count && \result.quorum == l->rules->quorum;
+    ensures \result.yes == l->round.votes[REDLOCK_KIND_YES] && \result.no == l->round.votes[REDLOCK_KIND_NO];
+    ensures \result.out == l->round.votes[REDLOCK_KIND_PENDING]; */
+struct rl_count rl_round_count(const struct rl_lock *l);
+
+/* A number wins if and only if a quorum has told it (fence.thm: issue). Votes are counted by kind. */
+/*@ requires ready(l) && l->rules->node_count < 2 * l->rules->quorum;
+    requires l->rules->quorum <= l->rules->node_count;
+    requires l->round.votes[REDLOCK_KIND_YES] + l->round.votes[REDLOCK_KIND_NO]
+               + l->round.votes[REDLOCK_KIND_PENDING] <= l->rules->node_count;
+    requires sums: l->round.votes[REDLOCK_KIND_YES] >= told(l, l->numbers->fence, 0, l->rules->node_count)
+               + told(l, l->numbers->fence, 1, l->rules->node_count);
+    assigns \nothing;
+    ensures l->numbers->fence != 0 ==>
+      (\result == RL_WON <==> told(l, l->numbers->fence, 0, l->rules->node_count) >= l->rules->quorum); */
+enum rl_tally rl_fence_weigh(const struct rl_lock *l);
+
+#include "../../src/core/fence.c"
+#include "../../src/core/round.c"
+#include "../../src/net/backoff.c"
+
 /* A server's clock is ahead of ours by something between the two: its answer came after the question. */
 /*@ requires \valid_read(r) && r->sent_ns <= r->received_ns <= INT64_MAX / 4;
     assigns \nothing;
     ensures \result.least_ns <= \result.most_ns;
-    ensures 0 <= r->wall_ms <= 3800000000000 ==> \result.least_ns + r->received_ns == r->wall_ms * 1000000 &&
-   \result.most_ns + r->sent_ns == (r->wall_ms + 1) * 1000000; */
+    ensures 0 <= r->wall_ms <= 3800000000000 ==>
+      \result.least_ns + r->received_ns == r->wall_ms * 1000000 &&
+      \result.most_ns + r->sent_ns == (r->wall_ms + 1) * 1000000; */
 static struct bounds bounds_of(const struct rl_offset_reading *r);
+
+/* Reconnects: a random time between two that differ, 3 s at most. */
+/*@ assigns \nothing;
+    ensures \result.least_ns < \result.most_ns <= LAST_NS;
+    ensures failures > 0 ==> \result.least_ns == \result.most_ns / 2 >= FIRST_NS / 2; */
+static struct range range_of(unsigned failures, bool needed);

@@ -37,6 +37,9 @@ static bool said_yes(const struct rl_lock *l, unsigned node)
 static unsigned count(const struct rl_lock *l, uint64_t number, bool more)
 {
 	unsigned n = 0;
+	/*@ loop invariant n == told(l, number, more, i) && n <= i <= l->rules->node_count;
+	    loop assigns i, n;
+	    loop variant l->rules->node_count - i; */
 	for (unsigned i = 0; i < l->rules->node_count; i++)
 		n += said_yes(l, i) && (more ? l->numbers->of[i] > number : l->numbers->of[i] == number);
 	return n;
@@ -46,6 +49,9 @@ static unsigned count(const struct rl_lock *l, uint64_t number, bool more)
 static uint64_t choose(const struct rl_lock *l)
 {
 	uint64_t highest = 0;
+	/*@ loop invariant i <= l->rules->node_count && is_highest(l, highest, i);
+	    loop assigns i, highest;
+	    loop variant l->rules->node_count - i; */
 	for (unsigned i = 0; i < l->rules->node_count; i++) {
 		if (!said_yes(l, i))
 			continue;

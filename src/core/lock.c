@@ -141,7 +141,7 @@ static int on_release(struct rl_lock *l, const struct rl_event *e, struct rl_eff
 	l->claim.owed = 0;
 	l->policy = l->rules->policy;
 	if (!l->policy->signs && fx->send.operation == RL_OP_RELEASE)
-		fx->send.operation = RL_OP_LEAVE; /* it wakes in the same step: see own-values.md */
+		fx->send.operation = RL_OP_LEAVE; /* it wakes in the same step: see decisions/tokens.md */
 	rl_queue_leave(l, fx);
 	if (held)
 		rl_queue_hand_over(l, e, fx);

@@ -21,6 +21,9 @@ static struct range range_of(unsigned failures, bool needed)
 	if (failures == 0)
 		return (struct range){0, needed ? NEEDED_NS : IDLE_NS};
 	uint64_t most = FIRST_NS;
+	/*@ loop invariant FIRST_NS <= most < 2 * LAST_NS && 1 <= i <= failures;
+	    loop assigns i, most;
+	    loop variant failures - i; */
 	for (unsigned i = 1; i < failures && most < LAST_NS; i++)
 		most *= 2;
 	most = rl_time_min(most, LAST_NS);

@@ -308,6 +308,37 @@ TEST(a_message_that_it_is_handed_over)
 	}
 }
 
+/* A release of the token is on its way to the node that handed the lock over: the release may come after the
+ * hand-over, so the message is no vote. A release of another token does not matter. */
+TEST(a_message_of_a_lock_that_may_be_released)
+{
+	static const struct {
+		const char *token; /* NULL: that of the lock */
+		bool held;
+	} cases[] = {{NULL, false}, {"x", true}};
+	for (unsigned i = 0; i < COUNT(cases); i++) {
+		own_client *client = open_client(NULL);
+		own_lock *lock = fixture_lock(client, "job", 30000, 30000);
+		assert_int_equal(redlock_start_acquire(lock), 0);
+		lock->core.queue.offered_ns = client->loop.now_ns;
+		struct rl_heard heard = {.number = lock->slot * RL_CALLS + lock->core.queue.call,
+		                         .handed = true,
+		                         .offered_ns = client->loop.now_ns,
+		                         .name = rl_slice_of("job"),
+		                         .token = rl_handle_token(lock)};
+		struct rl_request release = {.operation = RL_OP_LEAVE,
+		                             .tag = rl_registry_nobody(),
+		                             .name = heard.name,
+		                             .token = heard.token,
+		                             .owed = 1};
+		if (cases[i].token != NULL)
+			release.token = rl_slice_of(cases[i].token);
+		rl_nodes_submit(&client->nodes, &release, 1, client->loop.now_ns);
+		rl_hear_message(client, &heard, 0);
+		assert_int_equal(lock->core.phase == RL_HELD, cases[i].held);
+	}
+}
+
 /* Where a node does not say who it is: what it refused, and has all the same, it took under another name. Not
  * if the answer is that to a release of the token before. */
 TEST(has_what_it_refused)
