@@ -62,7 +62,7 @@ hold_and_wait() {
 	begin elect -t 5s --status-file follower.status --on-gain true leader
 	"$(dirname "$REDLOCK_BIN")/rflock" "$sandbox/file" -c 'sleep 60' >/dev/null 2>&1 3>&- &
 	jobs+=($!)
-	for name in '{once}:redlock:last' once leader; do
+	for name in two one '{once}:redlock:last' once leader; do
 		until_true has_keys 3 "$all" "$name"
 	done
 	until_true has_key_like '*/file'
