@@ -86,7 +86,7 @@ static bool make_rules(struct feed *f, struct rl_rules *ret)
 
 static void step(struct ledger *l, struct feed *f, struct rl_event event)
 {
-	event.around.entropy = l->fx.send != REDLOCK_OP_NONE ? feed_number(f) : feed_byte(f);
+	event.around.entropy = l->fx.send.operation != REDLOCK_OP_NONE ? feed_number(f) : feed_byte(f);
 	ledger_step(l, event);
 }
 

@@ -126,9 +126,9 @@ bool proof_grants(const struct rl_lock *l, const struct proof_before *before)
 
 bool proof_confirms(const struct proof_before *before, const struct rl_effects *fx)
 {
-	bool extended =
-	    fx->done == REDLOCK_OP_EXTEND || fx->done == REDLOCK_OP_UPGRADE || fx->done == REDLOCK_OP_DOWNGRADE;
-	bool done = (fx->observed & RL_COUNT_RENEWED) != 0 || (extended && fx->result == 0);
+	bool extended = fx->done.operation == REDLOCK_OP_EXTEND || fx->done.operation == REDLOCK_OP_UPGRADE ||
+	                fx->done.operation == REDLOCK_OP_DOWNGRADE;
+	bool done = (fx->observed & RL_COUNT_RENEWED) != 0 || (extended && fx->done.result == 0);
 	return before->open && before->operation == REDLOCK_OP_EXTEND && done;
 }
 

@@ -85,7 +85,7 @@ static __attribute__((noinline)) bool counts(redlock_client *c, redlock_lock *lo
 	if ((!enters && !leaves) || rl_state_is_busy(&lock->core))
 		return false;
 	lock->entries = (lock->entries + (enters ? 1U : UINT32_MAX)) & INT32_MAX;
-	struct rl_effects fx = {.done = enters ? REDLOCK_OP_ACQUIRE : REDLOCK_OP_RELEASE,
+	struct rl_effects fx = {.done.operation = enters ? REDLOCK_OP_ACQUIRE : REDLOCK_OP_RELEASE,
 	                        .observed = RL_OBSERVE_DONE};
 	rl_operate_report(c, lock, &fx);
 	return true;

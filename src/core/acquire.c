@@ -56,10 +56,10 @@ void rl_acquire_begin(struct rl_lock *l, uint64_t now)
  * token that is on offer. */
 static void enter_with_offer(const struct rl_lock *l, struct rl_effects *fx)
 {
-	fx->enter = fx->nodes & l->queue.heard;
-	fx->stands =
-	    l->queue.placed && (fx->enter >> l->queue.gate & 1) != 0; /* else its own place would keep it out */
-	fx->call = l->queue.call;
+	fx->send.enter = fx->send.nodes & l->queue.heard;
+	/* Without `stands` at the gate its own place would keep it out. */
+	fx->queue.stands = l->queue.placed && (fx->send.enter >> l->queue.gate & 1) != 0;
+	fx->queue.call = l->queue.call;
 }
 
 void rl_acquire_ask(struct rl_lock *l, uint64_t now, uint32_t nodes, struct rl_effects *fx)
@@ -77,9 +77,9 @@ void rl_acquire_ask(struct rl_lock *l, uint64_t now, uint32_t nodes, struct rl_e
 	rl_round_open(l, REDLOCK_OP_ACQUIRE, now, until, l->rules->ttl_ns, fx);
 	l->claim.seq = l->round.seq;
 	fx->observed |= RL_COUNT_ATTEMPT;
-	l->claim.owed = l->claim.asked = l->claim.unanswered = fx->nodes = nodes;
-	fx->sign = l->policy->signs && l->queue.offered_ns == 0;
-	if (fx->sign)
+	l->claim.owed = l->claim.asked = l->claim.unanswered = fx->send.nodes = nodes;
+	fx->send.sign = l->policy->signs && l->queue.offered_ns == 0;
+	if (fx->send.sign)
 		l->queue.heard = 0;
 	if (l->queue.offered_ns != 0)
 		enter_with_offer(l, fx);
@@ -118,8 +118,8 @@ void rl_acquire_give_back(struct rl_lock *l, struct rl_effects *fx)
 	l->claim.open = false;
 	if (l->numbers != NULL)
 		l->numbers->fence = 0;
-	fx->send = policy->asks[REDLOCK_OP_RELEASE].request;
-	fx->seq = 0;
+	fx->send.operation = policy->asks[REDLOCK_OP_RELEASE].request;
+	fx->send.seq = 0;
 	policy->give_back(l, fx);
 	l->claim.owed = 0;
 	rl_queue_give_back(l, fx);
@@ -130,7 +130,7 @@ void rl_acquire_end(struct rl_lock *l, int result, struct rl_effects *fx)
 {
 	l->phase = RL_IDLE;
 	l->quorum_until_ns = 0;
-	fx->began_ns = l->began_ns;
+	fx->done.began_ns = l->began_ns;
 	rl_queue_leave(l, fx);
 	rl_round_end(l, result, fx);
 }
@@ -195,7 +195,7 @@ bool rl_acquire_grant(struct rl_lock *l, const struct rl_event *e, struct rl_eff
 		return true; /* not yet */
 	l->claim.open = false;
 	l->extends = 0;
-	fx->began_ns = l->began_ns;
+	fx->done.began_ns = l->began_ns;
 	l->held_ns = e->now_ns;
 	l->hold_until_ns =
 	    max_hold > 0 ? rl_time_sub(rl_time_add(l->round.t0_ns, max_hold), l->round.leapt_ns) : RL_TIME_NEVER;

@@ -20,7 +20,7 @@ static struct drive kept(struct rl_rules rules)
 {
 	struct drive d = drive_held(rules);
 	drive_step(&d, keeps);
-	assert_true(d.lock.phase == RL_KEPT && d.fx.send == RL_OP_NONE);
+	assert_true(d.lock.phase == RL_KEPT && d.fx.send.operation == RL_OP_NONE);
 	drive_forget(&d);
 	return d;
 }
@@ -204,7 +204,7 @@ TEST(a_lock_in_use_goes_back_with_its_release)
 	drive_step(&d, recall);
 	assert_true(d.lock.phase == RL_HELD && d.lock.queue.contended && rl_hold_pass_until(&d.lock) == 0);
 	drive_step(&d, keeps);
-	assert_true(d.lock.phase == RL_RELEASING && d.fx.send == RL_OP_LEAVE);
+	assert_true(d.lock.phase == RL_RELEASING && d.fx.send.operation == RL_OP_LEAVE);
 }
 
 TEST(only_what_is_held_is_asked_for)

@@ -88,7 +88,8 @@ TEST(others_have_nothing_to_do_with_it)
 		struct drive d = drive_begin(drive_rules(3), scripts[i]);
 		enum rl_phase phase = d.lock.phase;
 		drive_step(&d, pass);
-		assert_true(d.error == REDLOCK_E_STATE && d.lock.phase == phase && d.fx.done == REDLOCK_OP_NONE);
+		assert_true(d.error == REDLOCK_E_STATE && d.lock.phase == phase &&
+		            d.fx.done.operation == REDLOCK_OP_NONE);
 	}
 }
 

@@ -77,7 +77,7 @@ static uint64_t ends_at(struct drive *d, const char *step)
 			drive_ticks_until(d, drive_deadline_ms(d) + 1);
 		drive_forget(d);
 	}
-	assert_int_equal(d->fx.result, REDLOCK_E_NOQUORUM);
+	assert_int_equal(d->fx.done.result, REDLOCK_E_NOQUORUM);
 	return d->now_ns / RL_NS_PER_MS;
 }
 
