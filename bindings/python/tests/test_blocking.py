@@ -119,6 +119,7 @@ class Plain(ClusterTest):
         for make in (lambda: self.lock(""), lambda: self.lock(["a", "a"])):
             with self.assertRaises(libredlock.OptionError):
                 make()
+        libredlock.Client(self.cluster.urls, sticky=1.5, max_extends=3).close()  # the library says which are durations
         with libredlock.Client(self.cluster.urls, prefix="app:", owner="web-1", node_timeout=20) as client:
             with client.lock("labelled", TTL) as lock:
                 self.assertGreaterEqual(self.keys("app:labelled"), 2)
