@@ -54,7 +54,7 @@ static __attribute__((noinline)) void count_hold(struct redlock_stats *s, const 
 	if ((facts & RL_COUNT_LOSSES) == 0)
 		return;
 	s->losses[rl_stats_loss(facts)]++;
-	rl_stats_add(&s->hold, rl_time_sub(e->now_ns, lock->core.held_ns));
+	rl_stats_add(&s->hold, rl_time_sub(e->now_ns, lock->core.hold.held_ns));
 }
 
 void rl_stats_count(struct redlock_stats *s, const redlock_lock *lock, const struct rl_event *e,

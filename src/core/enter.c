@@ -67,7 +67,7 @@ static void register_place(struct rl_lock *l, const struct rl_event *e, struct r
 
 static void ask_gate(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
 {
-	uint64_t patience = rl_time_max(l->rules->node_timeout_ns / GATE_PATIENCE, 2 * l->trip_ns);
+	uint64_t patience = rl_time_max(l->rules->node_timeout_ns / GATE_PATIENCE, 2 * l->wait.trip_ns);
 	l->queue.stage = RL_STAGE_GATE;
 	rl_acquire_ask(l, e->now_ns, rl_queue_gate_bit(l), fx);
 	l->round.deadline_ns = rl_time_min(l->round.deadline_ns, rl_time_add(e->now_ns, patience));
@@ -282,7 +282,7 @@ static void stand_beside(struct rl_lock *l, const struct rl_event *e, struct rl_
 
 void rl_enter_wait_for_others(struct rl_lock *l, uint64_t now, uint64_t more)
 {
-	uint64_t patience = rl_time_max(2 * l->trip_ns, LEAST_PATIENCE_NS) + more;
+	uint64_t patience = rl_time_max(2 * l->wait.trip_ns, LEAST_PATIENCE_NS) + more;
 	l->round.deadline_ns = rl_time_min(rl_time_add(now, patience), l->wait_until_ns);
 }
 
@@ -338,7 +338,7 @@ static void ask_soon(struct rl_lock *l, const struct rl_event *e)
 		l->queue.place = 0; /* it is there, but nothing is known of it any more */
 	uint64_t soon = rl_time_add(e->now_ns, 1 + some_time(l, e));
 	if (l->phase == RL_PAUSED)
-		l->retry_at_ns = rl_time_min(l->retry_at_ns, rl_time_max(soon, e->around.behind_ns));
+		l->wait.retry_at_ns = rl_time_min(l->wait.retry_at_ns, rl_time_max(soon, e->around.behind_ns));
 }
 
 bool rl_enter_follows(const struct rl_lock *l, uint64_t now)
@@ -359,7 +359,7 @@ static void ask_for_it(struct rl_lock *l, const struct rl_event *e)
 	uint64_t least = rl_time_add(l->round.t0_ns, RL_PACE_LEAST_NS);
 	uint64_t longest = rl_time_min(rl_round_retry_longest(l), GONE_NS);
 	uint64_t about = rl_time_add(e->now_ns, e->around.entropy % (longest + 1));
-	l->retry_at_ns = rl_time_min(l->retry_at_ns, rl_time_max(least, about));
+	l->wait.retry_at_ns = rl_time_min(l->wait.retry_at_ns, rl_time_max(least, about));
 }
 
 /* If this handle no longer waits, the wake-up goes on to the next waiter. So does an old wake-up: it may

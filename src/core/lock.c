@@ -84,8 +84,8 @@ static void hold_on(struct rl_lock *l, const struct rl_event *e, struct rl_effec
 {
 	uint64_t max_hold = l->rules->max_hold_ns, valid_until = l->valid_until_ns;
 	l->extends = 0;
-	l->held_ns = e->now_ns;
-	l->hold_until_ns = max_hold > 0 ? rl_time_add(e->now_ns, max_hold) : RL_TIME_NEVER;
+	l->hold.held_ns = e->now_ns;
+	l->hold.hold_until_ns = max_hold > 0 ? rl_time_add(e->now_ns, max_hold) : RL_TIME_NEVER;
 	l->valid_until_ns = 0;
 	rl_hold_until(l, e, valid_until);
 	end_with(fx, REDLOCK_OP_ACQUIRE, 0);
@@ -393,13 +393,13 @@ static int on_tick(struct rl_lock *l, const struct rl_event *e, struct rl_effect
 		rl_round_silence(l);
 		decide(l, e, fx);
 	}
-	if (l->phase == RL_PAUSED && e->now_ns >= l->retry_at_ns) {
+	if (l->phase == RL_PAUSED && e->now_ns >= l->wait.retry_at_ns) {
 		assert(fx->send.operation == RL_OP_NONE); /* a pause that begins in this step does not end in it */
 		rl_enter_tick(l, e, fx);
 	}
 	if (l->phase == RL_HELD)
 		rl_hold_tick(l, e->now_ns, fx);
-	if (l->phase == RL_KEPT && e->now_ns >= l->keep_until_ns)
+	if (l->phase == RL_KEPT && e->now_ns >= l->hold.keep_until_ns)
 		give_up_kept(l, e, fx);
 	return 0;
 }
@@ -415,7 +415,7 @@ void rl_lock_init(struct rl_lock *l, const struct rl_rules *rules, struct rl_bal
 	l->rules = rules;
 	l->policy = rules->policy;
 	l->votes = votes;
-	l->renew_at_ns = l->hold_until_ns = RL_TIME_NEVER;
+	l->renew_at_ns = l->hold.hold_until_ns = RL_TIME_NEVER;
 }
 
 static int on_wake(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
@@ -514,9 +514,9 @@ uint64_t rl_lock_deadline(const struct rl_lock *l)
 {
 	uint64_t next = l->round.open ? l->round.deadline_ns : RL_TIME_NEVER;
 	if (l->phase == RL_PAUSED)
-		next = rl_time_min(next, l->retry_at_ns);
+		next = rl_time_min(next, l->wait.retry_at_ns);
 	if (l->phase == RL_KEPT)
-		next = rl_time_min(next, l->keep_until_ns);
+		next = rl_time_min(next, l->hold.keep_until_ns);
 	return l->phase == RL_HELD ? rl_time_min(next, rl_hold_deadline(l)) : next;
 }
 

@@ -83,7 +83,7 @@ void rl_round_pause(struct rl_lock *l, uint64_t until)
 	l->round.operation = l->round.ask = REDLOCK_OP_ACQUIRE;
 	l->round.open = false;
 	l->phase = RL_PAUSED;
-	l->retry_at_ns = until;
+	l->wait.retry_at_ns = until;
 }
 
 void rl_round_keep_votes(struct rl_lock *l)

@@ -229,26 +229,30 @@ struct rl_lock {
 	struct rl_look look;
 	struct rl_claim claim;
 	struct rl_queue queue;
-	uint64_t wait_until_ns; /* end of the acquire call */
-	union {
-		uint64_t
-		    quorum_until_ns; /* end of patience with an unreachable quorum; 0: the last attempt had one */
-		uint64_t sticky_until_ns; /* HELD, KEPT: a release after this is one at the nodes */
-	};
-	union {
-		uint64_t retry_at_ns;   /* PAUSED: until then */
-		uint64_t pass_until_ns; /* HELD: so long the claim may be passed on within the client */
-		uint64_t keep_until_ns; /* KEPT: then the nodes get it back */
-	};
+	uint64_t wait_until_ns;  /* end of the acquire call */
 	uint64_t valid_until_ns; /* 0: not held */
 	uint64_t renew_at_ns;    /* UINT64_MAX: no renewal due */
+
+	/* A lock either is waited for or is held: its times share memory, because a process may have a hundred
+	 * thousand locks. A grant reads the times of the wait before it writes those of the hold. */
 	union {
-		uint64_t hold_until_ns; /* HELD: the cap of max_hold_ns as a point in time */
-		uint64_t began_ns;      /* before: when the acquire call began */
-	};
-	union {
-		uint64_t trip_ns; /* a waiter: how long the last attempt took */
-		uint64_t held_ns; /* HELD, LOST: since when it has held the lock */
+		/* Until the grant. */
+		struct {
+			uint64_t quorum_until_ns; /* end of patience without a quorum; 0: the last attempt had one */
+			uint64_t retry_at_ns;     /* PAUSED: until then */
+			uint64_t began_ns;        /* when the acquire call began */
+			uint64_t trip_ns;         /* how long the last attempt took */
+		} wait;
+		/* From the grant on. */
+		struct {
+			uint64_t sticky_until_ns;   /* HELD, KEPT: a release after this is one at the nodes */
+			union {                     /* a kept lock is not passed on */
+				uint64_t pass_until_ns; /* HELD: so long the claim may be passed on within the client */
+				uint64_t keep_until_ns; /* KEPT: then the nodes get it back */
+			};
+			uint64_t hold_until_ns; /* HELD: the cap of max_hold_ns as a point in time */
+			uint64_t held_ns;       /* HELD, LOST: since when it has held the lock */
+		} hold;
 	};
 	uint32_t last_seq; /* of the operations that were sent */
 	uint32_t extends;  /* since the grant */

@@ -171,9 +171,9 @@ void rl_trace_line(char *line, size_t size, enum rl_phase before, const struct r
 	if (lock->phase == RL_HELD && lock->rules->slots > 0)
 		add(&t, " slot %u", lock->claim.slot);
 	if (lock->phase == RL_KEPT)
-		add_time(&t, " until ", lock->keep_until_ns);
+		add_time(&t, " until ", lock->hold.keep_until_ns);
 	if (lock->phase == RL_PAUSED)
-		add_time(&t, " until ", lock->retry_at_ns);
+		add_time(&t, " until ", lock->wait.retry_at_ns);
 	if (event->kind == RL_EV_REPLY && event->reply.seq != 0 && event->reply.seq == lock->look.seq)
 		add_keys(&t, lock);
 	if (lock->phase == RL_WATCHING)

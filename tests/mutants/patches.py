@@ -209,7 +209,7 @@ ROWS = [
 		"c->nodes.quorum = rl_quorum_least(c->nodes.count);"),
 	("option: node_timeout_ms", 11, "src/client.c", "c->node_timeout_ms = o->node_timeout_ms;", ""),
 	("option: drift", 11, "src/client.c", "c->drift_ppm = o->drift_ppm;\n\tc->drift_ms = o->drift_ms;", ""),
-	("option: noquorum_wait_ms", 11, ACQUIRE, "return rl_time_min(l->wait_until_ns, l->quorum_until_ns);",
+	("option: noquorum_wait_ms", 11, ACQUIRE, "return rl_time_min(l->wait_until_ns, l->wait.quorum_until_ns);",
 		"return l->wait_until_ns;"),
 	# ---- 12 ----
 	("a failed extend loses the lock", 12, HOLD,
@@ -343,7 +343,7 @@ ROWS = [
 	("nobody wakes up when the clock is set", 29, "src/os/poller.c", "(p->set_fd = open_set()) >= 0", "false"),
 	# ---- 30 ----
 	("extensions are not counted", 30, HOLD, "\t\tl->extends++;\n", "\t\t;\n"),
-	("extensions are not limited in time", 30, HOLD, "uint64_t room = rl_time_sub(l->hold_until_ns, now);",
+	("extensions are not limited in time", 30, HOLD, "uint64_t room = rl_time_sub(l->hold.hold_until_ns, now);",
 		"uint64_t room = RL_TIME_NEVER;"),
 	# ---- 0 ----
 	("renewal at the cap goes on", 0, HOLD,

@@ -101,7 +101,7 @@ WAITING_ROWS = [
 	("nobody asks whether a listener still hears", 41, LISTENER, ": rl_time_add(link->progress_ns, QUIET_NS);", ": UINT64_MAX;"),
 	("what a client has given back itself wakes it", 41, ENTER, "if (!first || rl_queue_gate_vote(l) != REDLOCK_KIND_NO)", "if (!first)"),
 	("who is told of a key asks as often as it is told", 41, ENTER,
-		"rl_time_min(l->retry_at_ns, rl_time_max(least, about))", "e->now_ns"),
+		"rl_time_min(l->wait.retry_at_ns, rl_time_max(least, about))", "e->now_ns"),
 	("a gate that answers late stays passed over", 41, GATE, "l->queue.passed = (uint8_t)i;", ""),
 	("who always comes back to a slow gate", 41, GATE, "if (l->queue.back || redlock_vote_kind", "if (redlock_vote_kind"),
 	("nobody hears of the end of a key", 41, LISTENER, "return ret->gone && rl_listener_hears(l);", "return false;"),

@@ -160,7 +160,7 @@ TEST(the_first_in_line_looks_past_the_gate)
 		drive_gate(&d, REDLOCK_VOTE_NO, 2, 90000, place);
 		for (unsigned i = 0; i < COUNT(polls); i++) {
 			bool looks = polls[i].looks && place < 2;
-			d.lock.retry_at_ns = rl_time_ms(polls[i].at_ms);
+			d.lock.wait.retry_at_ns = rl_time_ms(polls[i].at_ms);
 			drive_ticks_until(&d, polls[i].at_ms);
 			assert_int_equal(d.fx.send.nodes, looks ? 7 : 1);
 			drive_votes(&d, looks ? "NYN" : "N");
@@ -284,7 +284,7 @@ static struct drive first_in_line(void)
 {
 	struct drive d = refused(3, 1);
 	drive_gate(&d, REDLOCK_VOTE_NO, 1, 60000, 1);
-	d.lock.retry_at_ns = rl_time_ms(2000);
+	d.lock.wait.retry_at_ns = rl_time_ms(2000);
 	drive_forget(&d);
 	return d;
 }
@@ -450,7 +450,7 @@ static uint64_t pause_ms(struct drive *d)
 static void poll_at(struct drive *d, uint64_t ms)
 {
 	if (d->lock.phase == RL_PAUSED) {
-		d->lock.retry_at_ns = rl_time_ms(ms - 1);
+		d->lock.wait.retry_at_ns = rl_time_ms(ms - 1);
 		drive_ticks_until(d, ms - 1);
 		if (d->lock.queue.stage == RL_STAGE_ALL)
 			drive_votes(d, "NNN");

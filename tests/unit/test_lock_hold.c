@@ -357,7 +357,7 @@ TEST(a_leap_counts_once)
 	struct drive d =
 	    drive_begin(rules, "acquire; leap 1000; votes YY; at 10; leap 1000; extend 30000; votes YY");
 	assert_int_equal(d.lock.valid_until_ns, rl_time_ms(29708));
-	assert_int_equal(d.lock.hold_until_ns, rl_time_ms(58000));
+	assert_int_equal(d.lock.hold.hold_until_ns, rl_time_ms(58000));
 }
 
 /* ---- the nodes turn out to be a guarded set ---- */

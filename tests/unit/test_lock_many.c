@@ -93,7 +93,7 @@ TEST(it_stands_in_line_for_what_was_in_the_way)
 	assert_true(d.lock.phase == RL_PAUSED && d.lock.queue.obstacle == 1);
 	assert_int_equal(d.lock.queue.line, 2);
 	assert_int_equal(d.lock.queue.place, 2);
-	assert_true(d.lock.retry_at_ns - d.now_ns >= 8 * RL_NS_PER_MS);
+	assert_true(d.lock.wait.retry_at_ns - d.now_ns >= 8 * RL_NS_PER_MS);
 }
 
 /* Without a wait it is busy at once: nobody leads, and nobody looks. */
@@ -156,7 +156,7 @@ TEST(a_turn_that_is_of_no_use)
 	assert_int_equal(d.lock.phase, RL_PAUSED);
 	assert_true(!d.lock.queue.placed && d.lock.queue.place == 0 && d.lock.queue.contended);
 	assert_int_equal(d.lock.queue.line, 0);
-	assert_in_range(d.lock.retry_at_ns - d.now_ns, RL_NS_PER_MS, 6 * RL_NS_PER_MS);
+	assert_in_range(d.lock.wait.retry_at_ns - d.now_ns, RL_NS_PER_MS, 6 * RL_NS_PER_MS);
 	drive_ticks_until(&d, 10);
 	assert_true(d.fx.send.enter == 1 && d.fx.queue.stands && d.lock.queue.stage == RL_STAGE_GATE);
 }
@@ -203,7 +203,8 @@ TEST(a_gate_is_no_reason_to_insist)
 		assert_int_equal(d.fx.send.operation, RL_OP_RELEASE_ALL);
 		assert_true(d.fx.queue.quiet && d.fx.send.owed == 1);
 		uint64_t least_ms = trip_ms > 2 ? trip_ms : 2;
-		assert_in_range(d.lock.retry_at_ns - d.now_ns, least_ms * RL_NS_PER_MS, 3 * least_ms * RL_NS_PER_MS);
+		assert_in_range(d.lock.wait.retry_at_ns - d.now_ns, least_ms * RL_NS_PER_MS,
+		                3 * least_ms * RL_NS_PER_MS);
 	}
 }
 
@@ -221,7 +222,7 @@ TEST(silent_nodes_are_not_waited_for_after_a_refusal)
 		refuse(&d, 1, 2);
 		assert_int_equal(d.lock.phase, RL_ACQUIRING);
 		uint64_t patience_ns = d.lock.rules->node_timeout_ns / 8;
-		patience_ns = patience_ns > 2 * d.lock.trip_ns ? patience_ns : 2 * d.lock.trip_ns;
+		patience_ns = patience_ns > 2 * d.lock.wait.trip_ns ? patience_ns : 2 * d.lock.wait.trip_ns;
 		assert_int_equal(d.lock.round.deadline_ns - d.now_ns, patience_ns);
 		drive_ticks_until(&d, (d.now_ns + patience_ns) / RL_NS_PER_MS + 1);
 		assert_int_equal(d.lock.phase, RL_PAUSED);
@@ -278,7 +279,7 @@ TEST(a_client_that_released_does_not_overtake)
 	assert_true(d.lock.phase == RL_IDLE && d.lock.queue.contended);
 	drive_acquire(&d);
 	assert_int_equal(d.lock.phase, RL_PAUSED);
-	assert_in_range(d.lock.retry_at_ns - d.now_ns, RL_NS_PER_MS, 6 * RL_NS_PER_MS);
+	assert_in_range(d.lock.wait.retry_at_ns - d.now_ns, RL_NS_PER_MS, 6 * RL_NS_PER_MS);
 }
 
 /* ---- with numbers ---- */

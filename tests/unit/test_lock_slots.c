@@ -236,7 +236,7 @@ TEST(the_gate_alone_is_no_reason_to_insist)
 	give(&d, 2, 0);
 	assert_int_equal(d.lock.phase, RL_PAUSED);
 	assert_int_equal(d.fx.send.operation, RL_OP_SLOT_RELEASE);
-	assert_in_range(d.lock.retry_at_ns - d.now_ns, RL_NS_PER_MS, 6 * RL_NS_PER_MS);
+	assert_in_range(d.lock.wait.retry_at_ns - d.now_ns, RL_NS_PER_MS, 6 * RL_NS_PER_MS);
 	assert_int_equal(d.lock.claim.first, 1);
 }
 

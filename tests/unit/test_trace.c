@@ -104,7 +104,7 @@ TEST(times)
 	lock.valid_until_ns = 2592000000ull * RL_NS_PER_MS + 999999;
 	expect(RL_HELD, &event, &lock, &fx, "[123456.789] held: tick -> held until 2592000000.999");
 	lock.phase = RL_PAUSED;
-	lock.retry_at_ns = 5;
+	lock.wait.retry_at_ns = 5;
 	expect(RL_ACQUIRING, &event, &lock, &fx, "[123456.789] acquiring: tick -> paused until 0.000");
 }
 
