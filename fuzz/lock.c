@@ -86,7 +86,7 @@ static bool make_rules(struct feed *f, struct rl_rules *ret)
 
 static void step(struct ledger *l, struct feed *f, struct rl_event event)
 {
-	event.around.entropy = l->fx.send != REDLOCK_OP_NONE ? feed_number(f) : feed_byte(f);
+	event.around.entropy = l->fx.send.operation != REDLOCK_OP_NONE ? feed_number(f) : feed_byte(f);
 	ledger_step(l, event);
 }
 
@@ -158,7 +158,7 @@ static bool same(const struct state *before, const struct ledger *l)
 	return memcmp(before->votes, l->ballots, sizeof before->votes) == 0 && a->phase == b->phase &&
 	       a->round.seq == b->round.seq && a->round.open == b->round.open && a->claim.owed == b->claim.owed &&
 	       a->valid_until_ns == b->valid_until_ns && a->renew_at_ns == b->renew_at_ns &&
-	       a->warned == b->warned && a->retry_at_ns == b->retry_at_ns && a->extends == b->extends;
+	       a->warned == b->warned && a->wait.retry_at_ns == b->wait.retry_at_ns && a->extends == b->extends;
 }
 
 /* An answer to a round that there never was. It changes nothing. */

@@ -60,8 +60,8 @@ int hooked_step(struct rl_lock *lock, const struct rl_event *event, struct rl_ef
 	enum rl_phase before = lock->phase;
 	struct proof_before was = proof_before(w, lock, event);
 	int error = real_step(lock, event, effects);
-	if (w->plan.broken == BREAK_OWN_VALUE && effects->seq == 0)
-		effects->owed = effects->nodes; /* the mistake of deleting what may be another attempt's */
+	if (w->plan.broken == BREAK_OWN_VALUE && effects->send.seq == 0)
+		effects->send.owed = effects->send.nodes; /* the mistake of deleting what may be another attempt's */
 	proof_step(w, lock, &was, event, effects);
 	w->cover->transitions.seen[before][event->kind][lock->phase]++;
 	if (!transition_expected(before, event->kind, lock->phase))

@@ -126,9 +126,9 @@ bool proof_grants(const struct rl_lock *l, const struct proof_before *before)
 
 bool proof_confirms(const struct proof_before *before, const struct rl_effects *fx)
 {
-	bool extended =
-	    fx->done == REDLOCK_OP_EXTEND || fx->done == REDLOCK_OP_UPGRADE || fx->done == REDLOCK_OP_DOWNGRADE;
-	bool done = (fx->observed & RL_COUNT_RENEWED) != 0 || (extended && fx->result == 0);
+	bool extended = fx->done.operation == REDLOCK_OP_EXTEND || fx->done.operation == REDLOCK_OP_UPGRADE ||
+	                fx->done.operation == REDLOCK_OP_DOWNGRADE;
+	bool done = (fx->observed & RL_COUNT_RENEWED) != 0 || (extended && fx->done.result == 0);
 	return before->open && before->operation == REDLOCK_OP_EXTEND && done;
 }
 
@@ -149,6 +149,30 @@ bool proof_value_is(const struct proof_value *kept, struct bytes value)
 	return kept->size == value.size && memcmp(kept->at, value.at, size) == 0;
 }
 
+/* Whether the value at `at` is that of a SET: "SET", the name and the value are its first words. */
+static bool is_set(const char *begin, const char *at)
+{
+	static const char set[] = "$3\r\nSET\r\n";
+	while (at - begin >= 3 && memcmp(at - 3, "\r\n*", 3) != 0)
+		at--;
+	if (at - begin < 3)
+		at = begin;
+	const char *word = memchr(at, '$', 8);
+	return word != NULL && strncmp(word, set, sizeof set - 1) == 0;
+}
+
+/* A SET gives nothing back, and may come late (spec/proof/lock.thm: `out` is of releases). */
+static bool has_other_than_set(const struct buffer *b, const struct proof_value *value, size_t size)
+{
+	const char *begin = buffer_front(b), *end = begin + b->length, *at = begin;
+	while ((at = memmem(at, (size_t)(end - at), value->at, size)) != NULL) {
+		if (!is_set(begin, at))
+			return true;
+		at += size;
+	}
+	return false;
+}
+
 bool proof_is_on_its_way(const struct world *w, unsigned node, const struct call *call,
                          const struct proof_value *value)
 {
@@ -160,8 +184,7 @@ bool proof_is_on_its_way(const struct world *w, unsigned node, const struct call
 			continue;
 		const struct buffer *parts[] = {&pipe->flight, &pipe->inbox};
 		for (unsigned k = 0; k < 2; k++)
-			if (parts[k]->length >= size &&
-			    memmem(buffer_front(parts[k]), parts[k]->length, value->at, size) != NULL)
+			if (parts[k]->length >= size && has_other_than_set(parts[k], value, size))
 				return true;
 	}
 	return false;

@@ -64,8 +64,8 @@ struct proof_value {
 void proof_value_keep(struct proof_value *ret, struct bytes value);
 bool proof_value_is(const struct proof_value *kept, struct bytes value);
 
-/* Whether a request with the value is on another connection to the node than that of the command: what comes
- * on this one comes in order. */
+/* Whether a request with the value, and no SET, is on another connection to the node than that of the
+ * command: what comes on this one comes in order. */
 bool proof_is_on_its_way(const struct world *w, unsigned node, const struct call *call,
                          const struct proof_value *value);
 

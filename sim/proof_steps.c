@@ -220,7 +220,7 @@ static void take(const struct stage *s)
 
 static void begun(struct stage *s)
 {
-	bool fresh = s->fx->sign || !has_claim(s);
+	bool fresh = s->fx->send.sign || !has_claim(s);
 	if (fresh) {
 		give_back(s);
 		s->h->begins = true;
@@ -307,7 +307,7 @@ static void extends(struct stage *s)
 static void acquires(struct stage *s)
 {
 	const struct rl_lock *l = s->l;
-	unsigned send = s->fx->send;
+	unsigned send = s->fx->send.operation;
 	bool gives = send == RL_OP_RELEASE || send == RL_OP_LEAVE || send == RL_OP_HAND;
 	bool held = s->before->phase == RL_HELD || s->before->phase == RL_KEPT;
 	bool ended = rl_state_acquires(l) == false && !held && s->before->phase != RL_LOST &&
@@ -321,11 +321,11 @@ static void acquires(struct stage *s)
 		give_back(s);
 	if (opened && (l->claim.open || grants || taken))
 		begun(s);
-	if (s->fx->enter != 0 && s->fx->offered_ns != 0 && s->fx->offered_ns != RL_QUEUE_POLLS) {
+	if (s->fx->send.enter != 0 && s->fx->queue.offered_ns != 0 && s->fx->queue.offered_ns != RL_QUEUE_POLLS) {
 		if (s->h->begins)
-			s->h->offered_ns = s->fx->offered_ns;
+			s->h->offered_ns = s->fx->queue.offered_ns;
 		else if (has_claim(s))
-			offer(s, s->fx->offered_ns);
+			offer(s, s->fx->queue.offered_ns);
 	}
 	if (taken)
 		take(s);

@@ -121,7 +121,7 @@ int noted_step(struct rl_lock *lock, const struct rl_event *event, struct rl_eff
 	last.at_ns = now_ns(CLOCK_REALTIME);
 	last.step.boot_ns = last.at_ns - offset_ns;
 	last.signs = lock;
-	if (!effects->sign)
+	if (!effects->send.sign)
 		note_last();
 	return error;
 }

@@ -32,7 +32,7 @@ static bool pass_on(redlock_client *c, redlock_lock *lock)
 	if (next == NULL)
 		return false;
 	rl_registry_drop_events(&c->handles, lock);
-	rl_stats_acquired(&c->stats, c->loop.now_ns, next->core.began_ns);
+	rl_stats_acquired(&c->stats, c->loop.now_ns, next->core.wait.began_ns);
 	c->stats.passed++;
 	rl_places_exchange(&c->handles, lock, next);
 	rl_operate_step(c, lock, &(struct rl_event){.kind = RL_EV_PASS});
@@ -85,7 +85,7 @@ static __attribute__((noinline)) bool counts(redlock_client *c, redlock_lock *lo
 	if ((!enters && !leaves) || rl_state_is_busy(&lock->core))
 		return false;
 	lock->entries = (lock->entries + (enters ? 1U : UINT32_MAX)) & INT32_MAX;
-	struct rl_effects fx = {.done = enters ? REDLOCK_OP_ACQUIRE : REDLOCK_OP_RELEASE,
+	struct rl_effects fx = {.done.operation = enters ? REDLOCK_OP_ACQUIRE : REDLOCK_OP_RELEASE,
 	                        .observed = RL_OBSERVE_DONE};
 	rl_operate_report(c, lock, &fx);
 	return true;
@@ -110,7 +110,7 @@ static int acquire(redlock_client *c, redlock_lock *lock, struct rl_event *event
 
 static int release(redlock_client *c, redlock_lock *lock, struct rl_event *event)
 {
-	uint64_t until = rl_lock_valid_until(&lock->core, c->loop.now_ns), held_ns = lock->core.held_ns;
+	uint64_t until = rl_lock_valid_until(&lock->core, c->loop.now_ns), held_ns = lock->core.hold.held_ns;
 	bool passed = event->asked.passes && pass_on(c, lock);
 	event->asked.keeps = event->asked.passes && lock->core.rules->sticky_ns > 0 &&
 	                     rl_kept_may(&c->kept, &c->loop, &c->places, lock);

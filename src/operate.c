@@ -127,14 +127,14 @@ static uint16_t wait_ms(const redlock_lock *lock)
 static void add_place(redlock_client *c, const redlock_lock *lock, const struct rl_effects *fx,
                       struct rl_request *request, char text[RL_PLACES_TEXT])
 {
-	request->enter = fx->enter;
+	request->enter = fx->send.enter;
 	request->patience_ms = patience_ms(lock);
-	request->bars = fx->bars;
-	request->quiet = fx->quiet;
-	request->offered_ns = may_be_handed(c, lock) ? fx->offered_ns : 0;
-	if (fx->stands || fx->quits)
-		request->place = rl_places_name(&c->places, lock, fx->call, text);
-	if (fx->tidies)
+	request->bars = fx->queue.bars;
+	request->quiet = fx->queue.quiet;
+	request->offered_ns = may_be_handed(c, lock) ? fx->queue.offered_ns : 0;
+	if (fx->queue.stands || fx->queue.quits)
+		request->place = rl_places_name(&c->places, lock, fx->queue.call, text);
+	if (fx->queue.tidies)
 		request->token = request->place; /* no key has a place as its value, but some may be empty */
 }
 
@@ -143,22 +143,22 @@ static void send_to_nodes(redlock_client *c, redlock_lock *lock, const struct rl
 {
 	struct rl_buffer buffer = {0};
 	char place[RL_PLACES_TEXT];
-	const struct rl_op *op = &rl_ops[fx->send];
+	const struct rl_op *op = &rl_ops[fx->send.operation];
 	const struct rl_policy *policy = lock->core.policy;
-	bool other_name = fx->send == RL_OP_PROBE || lock->core.claim.slot != 0;
+	bool other_name = fx->send.operation == RL_OP_PROBE || lock->core.claim.slot != 0;
 	if (op->change == RL_CHANGE_LOOK)
 		(void)rl_handle_make_findings(lock); /* without memory a look tells less */
-	struct rl_request request = {.operation = fx->send,
-	                             .tag = rl_registry_tag(&c->handles, lock->slot, fx->seq),
-	                             .name =
-	                                 other_name ? name_of(c, lock, fx->send, &buffer) : rl_handle_name(lock),
+	struct rl_request request = {.operation = fx->send.operation,
+	                             .tag = rl_registry_tag(&c->handles, lock->slot, fx->send.seq),
+	                             .name = other_name ? name_of(c, lock, fx->send.operation, &buffer)
+	                                                : rl_handle_name(lock),
 	                             .token = rl_handle_token(lock),
-	                             .ttl_ms = fx->ttl_ns / RL_NS_PER_MS,
-	                             .owed = fx->owed,
+	                             .ttl_ms = fx->send.ttl_ns / RL_NS_PER_MS,
+	                             .owed = fx->send.owed,
 	                             .wait_ms = c->nodes.replicated ? wait_ms(lock) : 0,
 	                             .own_value = !policy->signs,
-	                             .fenced = fx->draws,
-	                             .number = fx->send == RL_OP_RAISE ? lock->core.numbers->fence : 0,
+	                             .fenced = fx->send.draws,
+	                             .number = fx->send.operation == RL_OP_RAISE ? lock->core.numbers->fence : 0,
 #define RULE(NAME, field) .rules[RL_RULE_##NAME] = lock->core.rules->field,
 	                             RL_RULE_MAP(RULE)
 #undef RULE
@@ -169,19 +169,21 @@ static void send_to_nodes(redlock_client *c, redlock_lock *lock, const struct rl
 	}
 	if (lock->core.rules->slots > 0) {
 		request.first = lock->core.claim.first;
-		request.kept = fx->keeps ? lock->core.claim.slot + 1U : 0;
+		request.kept = fx->send.keeps ? lock->core.claim.slot + 1U : 0;
 	}
-	if (fx->send == RL_OP_HAND) {
+	if (fx->send.operation == RL_OP_HAND) {
 		request.next = rl_seen_heir_offer(lock);
 		c->stats.handed_over++;
 	}
 	if (op->gives_back && wakes_at_gate(c, &request))
 		request.plain = without_queue(c, lock);
-	if (fx->enter != 0 || fx->send == RL_OP_LEAVE || op->scripted)
+	if (fx->send.enter != 0 || fx->send.operation == RL_OP_LEAVE || op->scripted)
 		add_place(c, lock, fx, &request, place);
-	uint32_t elsewhere = fx->stands && !fx->beside ? fx->nodes & ~(1u << lock->core.queue.gate) : 0;
-	rl_nodes_submit(&c->nodes, &request, fx->nodes & ~elsewhere, c->loop.now_ns);
-	if (fx->send == RL_OP_HAND) /* it has the most to do, and its message says who comes next but one */
+	uint32_t elsewhere =
+	    fx->queue.stands && !fx->queue.beside ? fx->send.nodes & ~(1u << lock->core.queue.gate) : 0;
+	rl_nodes_submit(&c->nodes, &request, fx->send.nodes & ~elsewhere, c->loop.now_ns);
+	/* The gate has the most to do, and its message says who comes next but one. */
+	if (fx->send.operation == RL_OP_HAND)
 		rl_submit_flush(&c->nodes.list[lock->core.queue.gate]);
 	if (elsewhere != 0) { /* no place is taken there */
 		request.place = (struct rl_slice){"", 0};
@@ -239,12 +241,13 @@ void rl_operate_report(redlock_client *c, redlock_lock *lock, const struct rl_ef
 		note_loss(lock, fx);
 	if ((observed & RL_OBSERVE_DONE) != 0) {
 		struct rl_waiter *waiter = lock->waiter;
-		lock->done_operation = (uint8_t)fx->done;
-		lock->done_result = (int16_t)fx->result;
-		rl_handle_note(lock, fx->result, fx->result == REDLOCK_E_LOST ? RL_CAUSE_LOSS : RL_CAUSE_VOTES);
+		lock->done_operation = (uint8_t)fx->done.operation;
+		lock->done_result = (int16_t)fx->done.result;
+		rl_handle_note(lock, fx->done.result,
+		               fx->done.result == REDLOCK_E_LOST ? RL_CAUSE_LOSS : RL_CAUSE_VOTES);
 		if (waiter != NULL) {
 			observed &= ~(uint32_t)RL_OBSERVE_DONE;
-			rl_loop_serve(&c->loop, waiter, fx->result);
+			rl_loop_serve(&c->loop, waiter, fx->done.result);
 		}
 	}
 	if (observed != 0)
@@ -320,19 +323,19 @@ int rl_operate_step(redlock_client *c, redlock_lock *lock, struct rl_event *even
 		rl_operate_report(c, lock, &fx);
 	if (fx.twin)
 		c->nodes.list[event->node].duplicate = true; /* until a new connection says who it is, or does not */
-	if (fx.sign && fx.send != RL_OP_PROBE && !make_token(c, lock)) {
+	if (fx.send.sign && fx.send.operation != RL_OP_PROBE && !make_token(c, lock)) {
 		struct rl_event cancel = {.kind = RL_EV_CANCEL, .asked.result = REDLOCK_E_SYSTEM};
 		rl_lock_step(&lock->core, &cancel, &fx); /* nothing was sent: what it gives back does not exist */
 		rl_stats_count(&c->stats, lock, &cancel, &fx);
 		rl_operate_report(c, lock, &fx);
-	} else if (fx.send != RL_OP_NONE) {
+	} else if (fx.send.operation != RL_OP_NONE) {
 		send_to_nodes(c, lock, &fx);
 	} else if (fx.declines) {
 		rl_operate_decline(c, rl_handle_name(lock), event->reply.vote.token, event->node);
 	}
 	rl_schedule_set(&c->loop.schedule, &lock->timer, rl_lock_deadline(&lock->core));
 	if (lock->core.queue.contended || lock->in_line)
-		stand_in_line(c, lock, fx.done == REDLOCK_OP_ACQUIRE);
+		stand_in_line(c, lock, fx.done.operation == REDLOCK_OP_ACQUIRE);
 	if ((before == RL_KEPT) != (lock->core.phase == RL_KEPT))
 		(before == RL_KEPT ? rl_kept_quit : rl_kept_join)(&c->kept, lock);
 	return error;

@@ -31,16 +31,16 @@ void rl_stats_acquired(struct redlock_stats *stats, uint64_t now_ns, uint64_t be
 static void count_done(struct redlock_stats *s, const redlock_lock *lock, const struct rl_event *e,
                        const struct rl_effects *fx)
 {
-	if (fx->done == REDLOCK_OP_ACQUIRE && fx->result == 0 && e->kind != RL_EV_PASS) {
-		rl_stats_acquired(s, e->now_ns, fx->began_ns);
+	if (fx->done.operation == REDLOCK_OP_ACQUIRE && fx->done.result == 0 && e->kind != RL_EV_PASS) {
+		rl_stats_acquired(s, e->now_ns, fx->done.began_ns);
 		s->taken_over += lock->core.queue.handed;
-	} else if (fx->done == REDLOCK_OP_ACQUIRE && fx->result < 0 && e->kind != RL_EV_LATE) {
-		s->acquires[-fx->result]++;
-		rl_stats_add(&s->wait, rl_time_sub(e->now_ns, fx->began_ns));
-	} else if (fx->done == REDLOCK_OP_EXTEND) {
-		*(fx->result == 0 ? &s->extends : &s->failed_extends) += 1;
-	} else if (fx->done == REDLOCK_OP_RELEASE) {
-		s->releases[-fx->result]++;
+	} else if (fx->done.operation == REDLOCK_OP_ACQUIRE && fx->done.result < 0 && e->kind != RL_EV_LATE) {
+		s->acquires[-fx->done.result]++;
+		rl_stats_add(&s->wait, rl_time_sub(e->now_ns, fx->done.began_ns));
+	} else if (fx->done.operation == REDLOCK_OP_EXTEND) {
+		*(fx->done.result == 0 ? &s->extends : &s->failed_extends) += 1;
+	} else if (fx->done.operation == REDLOCK_OP_RELEASE) {
+		s->releases[-fx->done.result]++;
 	}
 }
 
@@ -54,7 +54,7 @@ static __attribute__((noinline)) void count_hold(struct redlock_stats *s, const 
 	if ((facts & RL_COUNT_LOSSES) == 0)
 		return;
 	s->losses[rl_stats_loss(facts)]++;
-	rl_stats_add(&s->hold, rl_time_sub(e->now_ns, lock->core.held_ns));
+	rl_stats_add(&s->hold, rl_time_sub(e->now_ns, lock->core.hold.held_ns));
 }
 
 void rl_stats_count(struct redlock_stats *s, const redlock_lock *lock, const struct rl_event *e,

@@ -38,8 +38,6 @@ public:
 	/** The defaults, for these nodes. Without any, set("url", ...) names them. */
 	explicit options(std::vector<std::string> urls = {}) : in_(std::make_unique<inside>())
 	{
-		detail::check_library();
-		redlock_options_init(&in_->raw);
 		in_->urls = std::move(urls);
 		for (const std::string &url : in_->urls)
 			in_->texts.push_back(detail::c_text(url));
@@ -76,6 +74,11 @@ private:
 		std::vector<std::string> urls;
 		std::vector<const char *> texts;
 		char why[512] = "";
+		inside()
+		{
+			detail::check_library();
+			redlock_options_init(&raw);
+		}
 		~inside() { redlock_options_clear(&raw); }
 	};
 	std::unique_ptr<inside> in_;

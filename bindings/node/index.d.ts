@@ -38,6 +38,8 @@ export interface LockOptions {
 	/** A value of the caller's own instead of a random token. */
 	token?: Bytes;
 	compat?: 'off' | 'setnx' | 'setnx-safe';
+	/** A lock that is released may stay with the client for so long after its grant. */
+	sticky?: number;
 	noquorumWait?: number;
 	quarantineWait?: number;
 }

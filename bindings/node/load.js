@@ -9,4 +9,11 @@ const files = [path.join(__dirname, 'prebuilds', `${process.platform}-${process.
 const file = files.find((name) => fs.existsSync(name));
 if (file === undefined)
 	throw new Error(`libredlock has no compiled module for ${process.platform}-${process.arch}: run \`node ${path.join(__dirname, 'build.js')}\``);
-module.exports = require(file);
+try {
+	module.exports = require(file);
+} catch (error) {
+	if (!/undefined symbol: redlock_/.test(error.message)) // where the loader looks for all functions before anything runs
+		throw error;
+	throw new Error('an older libredlock is loaded than the one that the module was compiled for: install that version, '
+		+ `or build the module again (${error.message})`);
+}

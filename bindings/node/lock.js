@@ -5,18 +5,7 @@ const native = require('./load.js');
 const { LockLost, LockStateError, errorOf } = require('./errors.js');
 const { bytes, words } = require('./options.js');
 
-/** None of them is 0, which is the answer of a library that does not know the name. */
-function constant(name) {
-	const value = native.constant(Buffer.from(`${name}\0`));
-	if (value === 0)
-		throw new Error(`the module was compiled for a newer build of libredlock than the one that is loaded, which does not know ${name}: `
-			+ 'install that build, or build the module again (node build.js)');
-	return value;
-}
-const [DONE, DANGER, LOST] = ['EVENT_DONE', 'EVENT_DANGER', 'EVENT_LOST'].map(constant);
-const [ACQUIRE, EXTEND, RELEASE, QUERY, UPGRADE, DOWNGRADE] = ['OP_ACQUIRE', 'OP_EXTEND', 'OP_RELEASE', 'OP_QUERY', 'OP_UPGRADE',
-	'OP_DOWNGRADE'].map(constant);
-const E_LOST = constant('E_LOST'), E_BUSY = constant('E_BUSY'), E_GONE = constant('E_GONE');
+const { DONE, DANGER, LOST, ACQUIRE, EXTEND, RELEASE, QUERY, UPGRADE, DOWNGRADE, E_LOST, E_BUSY, E_GONE } = native;
 const OURS = new Set(['wait', 'signal', 'token']);
 
 class Lock {

@@ -79,22 +79,28 @@ CALL(error)
 	return pair;
 }
 
-/* constant(name): as a negative number where an error has one. */
-CALL(constant)
+/* isDuration(name): 1 if the values of this option are durations, else 0. */
+CALL(isDuration)
 {
 	ARGUMENTS(1);
-	return number(env, (double)(int64_t)redlock_constant(bytes(env, args[0], NULL)));
+	return number(env, redlock_option_is_duration(bytes(env, args[0], NULL)));
 }
 
 NAPI_MODULE_INIT()
 {
+#define ENTRY(name) {.utf8name = #name, .method = call_##name},
+	static const napi_property_descriptor calls[] = {CALLS(ENTRY)};
+#undef ENTRY
 	static const struct {
 		const char *name;
-		napi_callback call;
-	} calls[] = {
-#define ENTRY(name) {#name, call_##name},
-	    CALLS(ENTRY)
-#undef ENTRY
+		int value;
+	} constants[] = {
+	    {"DONE", REDLOCK_EVENT_DONE},        {"DANGER", REDLOCK_EVENT_DANGER},
+	    {"LOST", REDLOCK_EVENT_LOST},        {"ACQUIRE", REDLOCK_OP_ACQUIRE},
+	    {"EXTEND", REDLOCK_OP_EXTEND},       {"RELEASE", REDLOCK_OP_RELEASE},
+	    {"QUERY", REDLOCK_OP_QUERY},         {"UPGRADE", REDLOCK_OP_UPGRADE},
+	    {"DOWNGRADE", REDLOCK_OP_DOWNGRADE}, {"E_LOST", REDLOCK_E_LOST},
+	    {"E_BUSY", REDLOCK_E_BUSY},          {"E_GONE", REDLOCK_E_GONE},
 	};
 	char why[TEXT] = "the module was ";
 	size_t known = strlen(why);
@@ -102,11 +108,9 @@ NAPI_MODULE_INIT()
 		napi_throw_error(env, NULL, why);
 		return NULL;
 	}
-	for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
-		napi_value function = NULL;
-		napi_create_function(env, calls[i].name, NAPI_AUTO_LENGTH, calls[i].call, NULL, &function);
-		napi_set_named_property(env, exports, calls[i].name, function);
-	}
+	napi_define_properties(env, exports, sizeof calls / sizeof *calls, calls);
+	for (size_t i = 0; i < sizeof constants / sizeof *constants; i++)
+		napi_set_named_property(env, exports, constants[i].name, number(env, constants[i].value));
 	napi_set_named_property(env, exports, "version", string(env, redlock_version()));
 	return exports;
 }

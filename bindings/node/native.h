@@ -81,8 +81,8 @@ napi_value fail(napi_env env, int error, const char *why);
 	X(token)                                                                                                 \
 	X(lastError)                                                                                             \
 	X(votes)                                                                                                 \
-	X(error)                                                                                                 \
-	X(constant)
+	X(isDuration)                                                                                            \
+	X(error)
 
 #define CALL(name) napi_value call_##name(napi_env env, napi_callback_info info)
 #define DECLARE(name) CALL(name);

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Options as JavaScript writes them ({ nodeTimeout: 200 }) in the words of redlock_config(3) ("node-timeout", "200ms").
 'use strict';
+const native = require('./load.js');
 const { OptionError } = require('./errors.js');
-
-const TIMES = new Set(['ttl', 'renew', 'danger', 'max-hold', 'min-validity', 'retry-min', 'retry-max', 'node-timeout', 'drift',
-	'noquorum-wait', 'quarantine-wait']);
 
 /** A text for C, which ends at a NUL. */
 function text(string) {
@@ -26,7 +24,7 @@ function words(options, without) {
 		const name = key === 'shared' ? 'mode' : key.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 		const word = key === 'shared' ? (value ? 'shared' : 'exclusive')
 			: typeof value === 'boolean' ? (value ? 'yes' : 'no')
-				: TIMES.has(name) && typeof value === 'number' ? (value === Infinity ? 'forever' : `${Math.ceil(value)}ms`)
+				: typeof value === 'number' && native.isDuration(text(name)) ? (value === Infinity ? 'forever' : `${Math.ceil(value)}ms`)
 					: String(value);
 		list.push(text(name), text(word));
 	}

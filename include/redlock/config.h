@@ -51,6 +51,13 @@ REDLOCK_API REDLOCK_MUST_CHECK int redlock_lock_options_set(struct redlock_lock_
                                                             char *error_text, size_t error_text_size);
 
 /*
+ * Returns 1 if the values of an option are durations ("30s"), by its name in redlock_config(3), else 0: also
+ * for an unknown name, and NULL. For languages that give durations as numbers, which add the unit ("1500ms").
+ * Any thread.
+ */
+REDLOCK_API int redlock_option_is_duration(const char *name);
+
+/*
  * Sets the options that the configuration has, as the redlock command does: system's file, user's file, the
  * environment, each before the one above it; see redlock_config(3). Options that the configuration does not
  * have stay as they are. `cluster` is the section [cluster NAME] whose nodes and values are wanted; NULL: the

@@ -178,6 +178,12 @@ int redlock_options_add_url(struct redlock_options *o, const char *url)
 	return 0;
 }
 
+int redlock_option_is_duration(const char *name)
+{
+	const struct rl_word *word = name != NULL ? rl_words_find(name) : NULL;
+	return word != NULL && word->kind == RL_WORD_DURATION;
+}
+
 /* ---- passwords ---- */
 
 /* The line end is not a part of the password. Returns what is wrong, or NULL. */

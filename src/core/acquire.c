@@ -38,11 +38,11 @@ void rl_acquire_forget_numbers(struct rl_lock *l)
 
 void rl_acquire_begin(struct rl_lock *l, uint64_t now)
 {
-	l->began_ns = now;
+	l->wait.began_ns = now;
 	l->wait_until_ns = rl_time_add(now, l->rules->wait_ns);
-	l->quorum_until_ns = 0;
+	l->wait.quorum_until_ns = 0;
 	l->verdict = 0;
-	l->trip_ns = 0;
+	l->wait.trip_ns = 0;
 	l->look.pauses = 0;
 	l->queue.obstacle = l->claim.slot = l->claim.first = 0;
 	if (l->numbers != NULL) {
@@ -56,10 +56,10 @@ void rl_acquire_begin(struct rl_lock *l, uint64_t now)
  * token that is on offer. */
 static void enter_with_offer(const struct rl_lock *l, struct rl_effects *fx)
 {
-	fx->enter = fx->nodes & l->queue.heard;
-	fx->stands =
-	    l->queue.placed && (fx->enter >> l->queue.gate & 1) != 0; /* else its own place would keep it out */
-	fx->call = l->queue.call;
+	fx->send.enter = fx->send.nodes & l->queue.heard;
+	/* Without `stands` at the gate its own place would keep it out. */
+	fx->queue.stands = l->queue.placed && (fx->send.enter >> l->queue.gate & 1) != 0;
+	fx->queue.call = l->queue.call;
 }
 
 void rl_acquire_ask(struct rl_lock *l, uint64_t now, uint32_t nodes, struct rl_effects *fx)
@@ -77,9 +77,9 @@ void rl_acquire_ask(struct rl_lock *l, uint64_t now, uint32_t nodes, struct rl_e
 	rl_round_open(l, REDLOCK_OP_ACQUIRE, now, until, l->rules->ttl_ns, fx);
 	l->claim.seq = l->round.seq;
 	fx->observed |= RL_COUNT_ATTEMPT;
-	l->claim.owed = l->claim.asked = l->claim.unanswered = fx->nodes = nodes;
-	fx->sign = l->policy->signs && l->queue.offered_ns == 0;
-	if (fx->sign)
+	l->claim.owed = l->claim.asked = l->claim.unanswered = fx->send.nodes = nodes;
+	fx->send.sign = l->policy->signs && l->queue.offered_ns == 0;
+	if (fx->send.sign)
 		l->queue.heard = 0;
 	if (l->queue.offered_ns != 0)
 		enter_with_offer(l, fx);
@@ -118,8 +118,8 @@ void rl_acquire_give_back(struct rl_lock *l, struct rl_effects *fx)
 	l->claim.open = false;
 	if (l->numbers != NULL)
 		l->numbers->fence = 0;
-	fx->send = policy->asks[REDLOCK_OP_RELEASE].request;
-	fx->seq = 0;
+	fx->send.operation = policy->asks[REDLOCK_OP_RELEASE].request;
+	fx->send.seq = 0;
 	policy->give_back(l, fx);
 	l->claim.owed = 0;
 	rl_queue_give_back(l, fx);
@@ -129,8 +129,8 @@ void rl_acquire_give_back(struct rl_lock *l, struct rl_effects *fx)
 void rl_acquire_end(struct rl_lock *l, int result, struct rl_effects *fx)
 {
 	l->phase = RL_IDLE;
-	l->quorum_until_ns = 0;
-	fx->began_ns = l->began_ns;
+	l->wait.quorum_until_ns = 0;
+	fx->done.began_ns = l->wait.began_ns;
 	rl_queue_leave(l, fx);
 	rl_round_end(l, result, fx);
 }
@@ -138,12 +138,12 @@ void rl_acquire_end(struct rl_lock *l, int result, struct rl_effects *fx)
 uint64_t rl_acquire_patience(struct rl_lock *l, int result)
 {
 	if (result != REDLOCK_E_NOQUORUM) {
-		l->quorum_until_ns = 0;
+		l->wait.quorum_until_ns = 0;
 		return l->wait_until_ns;
 	}
-	if (l->quorum_until_ns == 0)
-		l->quorum_until_ns = rl_time_add(l->round.t0_ns, l->rules->noquorum_wait_ns);
-	return rl_time_min(l->wait_until_ns, l->quorum_until_ns);
+	if (l->wait.quorum_until_ns == 0)
+		l->wait.quorum_until_ns = rl_time_add(l->round.t0_ns, l->rules->noquorum_wait_ns);
+	return rl_time_min(l->wait_until_ns, l->wait.quorum_until_ns);
 }
 
 /* The result of an attempt. An attempt that was cut short by the end of the wait, before its votes were in,
@@ -166,15 +166,15 @@ void rl_acquire_fail(struct rl_lock *l, const struct rl_event *e, int result, bo
 {
 	result = verdict_of(l, e, result);
 	if (!l->queue.handed)
-		l->trip_ns = rl_time_max(RL_ROUND_RETRY_MIN_NS, rl_time_sub(e->now_ns, l->round.t0_ns));
+		l->wait.trip_ns = rl_time_max(RL_ROUND_RETRY_MIN_NS, rl_time_sub(e->now_ns, l->round.t0_ns));
 	rl_slots_turn(l, e);
 	rl_acquire_give_back(l, fx);
 	uint64_t left = rl_time_sub(rl_acquire_patience(l, result), e->now_ns);
 	bool again = !hopeless && l->policy->tries_again;
 	if (again && result == REDLOCK_E_NOQUORUM && rl_quarantine_pause(l, e, left))
 		return;
-	uint64_t least =
-	    l->queue.stage == RL_STAGE_GATE ? RL_ROUND_RETRY_MIN_NS : l->trip_ns; /* one gate proves little */
+	bool by_gate = l->queue.stage == RL_STAGE_GATE; /* one gate proves little */
+	uint64_t least = by_gate ? RL_ROUND_RETRY_MIN_NS : l->wait.trip_ns;
 	if (!again || left / 2 < least) {
 		rl_acquire_end(l, result, fx);
 		return;
@@ -195,11 +195,11 @@ bool rl_acquire_grant(struct rl_lock *l, const struct rl_event *e, struct rl_eff
 		return true; /* not yet */
 	l->claim.open = false;
 	l->extends = 0;
-	fx->began_ns = l->began_ns;
-	l->held_ns = e->now_ns;
-	l->hold_until_ns =
+	fx->done.began_ns = l->wait.began_ns;
+	l->hold.held_ns = e->now_ns;
+	l->hold.hold_until_ns =
 	    max_hold > 0 ? rl_time_sub(rl_time_add(l->round.t0_ns, max_hold), l->round.leapt_ns) : RL_TIME_NEVER;
-	l->quorum_until_ns = 0;
+	l->hold.sticky_until_ns = 0;
 	rl_hold_until(l, e, valid_until);
 	if (policy->renews_early)
 		rl_hold_renew_early(l, e->now_ns);

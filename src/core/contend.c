@@ -96,9 +96,9 @@ static void look(struct rl_lock *l, uint64_t now, struct rl_effects *fx)
 		l->votes[i].whose = RL_KEY_UNKNOWN;
 	if (l->findings != NULL)
 		rl_finding_forget(l);
-	fx->send = l->policy->asks[REDLOCK_OP_QUERY].request;
-	fx->nodes = l->look.out;
-	fx->seq = l->look.seq;
+	fx->send.operation = l->policy->asks[REDLOCK_OP_QUERY].request;
+	fx->send.nodes = l->look.out;
+	fx->send.seq = l->look.seq;
 }
 
 /* The leader gets what is given back within about the time that its pauses take. */

@@ -52,22 +52,22 @@ static bool polls_at_gate(const struct rl_lock *l, const struct rl_event *e)
 static void register_place(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
 {
 	l->queue.polls = polls_at_gate(l, e);
-	fx->stands |= l->queue.polls || (e->around.hears & rl_queue_gate_bit(l)) != 0;
-	fx->call = l->queue.call;
-	if (fx->stands)
-		fx->enter |= rl_queue_gate_bit(l);
-	l->queue.placed |= fx->stands;
+	fx->queue.stands |= l->queue.polls || (e->around.hears & rl_queue_gate_bit(l)) != 0;
+	fx->queue.call = l->queue.call;
+	if (fx->queue.stands)
+		fx->send.enter |= rl_queue_gate_bit(l);
+	l->queue.placed |= fx->queue.stands;
 	if (l->queue.polls)
-		fx->offered_ns = RL_QUEUE_POLLS;
+		fx->queue.offered_ns = RL_QUEUE_POLLS;
 	else
 		rl_queue_offer(l, e, fx);
-	if (!fx->stands)
+	if (!fx->queue.stands)
 		l->queue.place = 0; /* nothing is known of it any more */
 }
 
 static void ask_gate(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
 {
-	uint64_t patience = rl_time_max(l->rules->node_timeout_ns / GATE_PATIENCE, 2 * l->trip_ns);
+	uint64_t patience = rl_time_max(l->rules->node_timeout_ns / GATE_PATIENCE, 2 * l->wait.trip_ns);
 	l->queue.stage = RL_STAGE_GATE;
 	rl_acquire_ask(l, e->now_ns, rl_queue_gate_bit(l), fx);
 	l->round.deadline_ns = rl_time_min(l->round.deadline_ns, rl_time_add(e->now_ns, patience));
@@ -272,17 +272,17 @@ void rl_enter_decide(struct rl_lock *l, const struct rl_event *e, struct rl_effe
  * be one more. So it stands in line at those nodes, too: who comes later is kept out there. */
 static void stand_beside(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
 {
-	uint32_t nodes = fx->nodes & e->around.hears;
+	uint32_t nodes = fx->send.nodes & e->around.hears;
 	if (!l->queue.behind_readers || nodes == 0)
 		return;
-	fx->enter |= nodes;
-	fx->stands = fx->beside = l->queue.beside = true;
-	fx->call = l->queue.call;
+	fx->send.enter |= nodes;
+	fx->queue.stands = fx->queue.beside = l->queue.beside = true;
+	fx->queue.call = l->queue.call;
 }
 
 void rl_enter_wait_for_others(struct rl_lock *l, uint64_t now, uint64_t more)
 {
-	uint64_t patience = rl_time_max(2 * l->trip_ns, LEAST_PATIENCE_NS) + more;
+	uint64_t patience = rl_time_max(2 * l->wait.trip_ns, LEAST_PATIENCE_NS) + more;
 	l->round.deadline_ns = rl_time_min(rl_time_add(now, patience), l->wait_until_ns);
 }
 
@@ -338,7 +338,7 @@ static void ask_soon(struct rl_lock *l, const struct rl_event *e)
 		l->queue.place = 0; /* it is there, but nothing is known of it any more */
 	uint64_t soon = rl_time_add(e->now_ns, 1 + some_time(l, e));
 	if (l->phase == RL_PAUSED)
-		l->retry_at_ns = rl_time_min(l->retry_at_ns, rl_time_max(soon, e->around.behind_ns));
+		l->wait.retry_at_ns = rl_time_min(l->wait.retry_at_ns, rl_time_max(soon, e->around.behind_ns));
 }
 
 bool rl_enter_follows(const struct rl_lock *l, uint64_t now)
@@ -359,7 +359,7 @@ static void ask_for_it(struct rl_lock *l, const struct rl_event *e)
 	uint64_t least = rl_time_add(l->round.t0_ns, RL_PACE_LEAST_NS);
 	uint64_t longest = rl_time_min(rl_round_retry_longest(l), GONE_NS);
 	uint64_t about = rl_time_add(e->now_ns, e->around.entropy % (longest + 1));
-	l->retry_at_ns = rl_time_min(l->retry_at_ns, rl_time_max(least, about));
+	l->wait.retry_at_ns = rl_time_min(l->wait.retry_at_ns, rl_time_max(least, about));
 }
 
 /* If this handle no longer waits, the wake-up goes on to the next waiter. So does an old wake-up: it may
@@ -403,7 +403,7 @@ static bool is_ours(const struct rl_lock *l, const struct rl_event *e)
 static void begin_handed(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
 {
 	rl_acquire_ask(l, e->now_ns, rl_round_nodes(l), fx);
-	*fx = (struct rl_effects){.send = RL_OP_NONE, .observed = fx->observed};
+	*fx = (struct rl_effects){.send.operation = RL_OP_NONE, .observed = fx->observed};
 	l->claim.owed = l->claim.unanswered = 0; /* yet */
 	l->round.t0_ns = e->message.offered_ns;
 }

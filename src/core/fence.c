@@ -85,9 +85,9 @@ void rl_fence_raise(struct rl_lock *l, uint64_t now, uint64_t until, struct rl_e
 		return;
 	rl_round_again(l, nodes, now, fx);
 	l->round.deadline_ns = rl_time_min(l->round.deadline_ns, until);
-	fx->send = RL_OP_RAISE;
-	fx->enter = 0;
-	fx->stands = false;
+	fx->send.operation = RL_OP_RAISE;
+	fx->send.enter = 0;
+	fx->queue.stands = false;
 }
 
 /* By a quorum: of the number that there is, or of the one to choose now. */

@@ -70,7 +70,7 @@ void rl_hold_leap(struct rl_lock *l, const struct rl_event *e)
 	l->round.leapt_ns = rl_time_add(l->round.leapt_ns, e->leap_ns);
 	l->valid_until_ns = rl_time_sub(l->valid_until_ns, e->leap_ns);
 	l->renew_at_ns = rl_time_sub(l->renew_at_ns, e->leap_ns);
-	l->hold_until_ns = rl_time_sub(l->hold_until_ns, e->leap_ns);
+	l->hold.hold_until_ns = rl_time_sub(l->hold.hold_until_ns, e->leap_ns);
 	/* The validity of a lock that is handed over counts from its offer. Older offers are void, also if the
 	 * clock has stood still since. */
 	if (l->queue.offered_ns != 0)
@@ -101,7 +101,7 @@ static uint64_t capped_ttl(const struct rl_lock *l, uint64_t ttl, uint64_t now)
 		return ttl;
 	if (l->rules->max_extends > 0 && l->extends >= l->rules->max_extends)
 		return 0;
-	uint64_t room = rl_time_sub(l->hold_until_ns, now);
+	uint64_t room = rl_time_sub(l->hold.hold_until_ns, now);
 	if (room >= ttl)
 		return ttl;
 	uint64_t drift = rl_validity_drift(room, l->rules->drift_ppm, l->rules->drift_base_ns);
@@ -160,8 +160,8 @@ void rl_hold_confirm(struct rl_lock *l, const struct rl_event *e, struct rl_effe
 		l->extends++;
 	} else {
 		l->extends = 0;
-		l->held_ns = e->now_ns;
-		l->hold_until_ns = RL_TIME_NEVER;
+		l->hold.held_ns = e->now_ns;
+		l->hold.hold_until_ns = RL_TIME_NEVER;
 		fx->observed |= RL_COUNT_TAKEN_UP;
 		l->claim.owed = rl_round_nodes(l);
 		l->claim.seq = 0;
@@ -241,13 +241,13 @@ enum { PART = 8 };
 void rl_hold_allow_pass(struct rl_lock *l, uint64_t now)
 {
 	l->passes = 0;
-	l->pass_until_ns = rl_time_add(now, rl_time_min(LONGEST_NS, l->rules->ttl_ns / PART));
+	l->hold.pass_until_ns = rl_time_add(now, rl_time_min(LONGEST_NS, l->rules->ttl_ns / PART));
 }
 
 uint64_t rl_hold_pass_until(const struct rl_lock *l)
 {
 	bool may = l->phase == RL_HELD && l->passes < RL_HOLD_PASSES_MOST && l->rules->slots == 0;
-	return may ? l->pass_until_ns : 0;
+	return may ? l->hold.pass_until_ns : 0;
 }
 
 bool rl_hold_are_alike(const struct rl_rules *a, const struct rl_rules *b)

@@ -18,24 +18,24 @@ static bool has_time(const struct rl_lock *l, uint64_t now)
 
 void rl_keep_allow(struct rl_lock *l, uint64_t now)
 {
-	l->sticky_until_ns = rl_time_add(now, l->rules->sticky_ns);
+	l->hold.sticky_until_ns = rl_time_add(now, l->rules->sticky_ns);
 }
 
 /* A renewal that is out would hold the lock when it is answered. */
 bool rl_keep_begin(struct rl_lock *l, uint64_t now)
 {
 	bool wanted = l->queue.contended || rl_hold_is_capped(l);
-	if (wanted || l->round.open || now >= l->sticky_until_ns || !has_time(l, now))
+	if (wanted || l->round.open || now >= l->hold.sticky_until_ns || !has_time(l, now))
 		return false;
 	l->phase = RL_KEPT;
-	l->keep_until_ns =
-	    rl_time_min(rl_time_add(now, rl_time_min(IDLE_NS, l->rules->ttl_ns / IDLE_PART)), l->sticky_until_ns);
+	l->hold.keep_until_ns = rl_time_min(rl_time_add(now, rl_time_min(IDLE_NS, l->rules->ttl_ns / IDLE_PART)),
+	                                    l->hold.sticky_until_ns);
 	return true;
 }
 
 bool rl_keep_may_enter(const struct rl_lock *l, const struct rl_rules *rules, uint64_t now)
 {
-	bool may = now < l->keep_until_ns && has_time(l, now);
+	bool may = now < l->hold.keep_until_ns && has_time(l, now);
 	return may && rules->sticky_ns > 0 && rl_hold_are_alike(l->rules, rules) &&
 	       l->valid_until_ns > rl_time_add(now, rules->min_validity_ns);
 }
@@ -43,5 +43,5 @@ bool rl_keep_may_enter(const struct rl_lock *l, const struct rl_rules *rules, ui
 void rl_keep_end(struct rl_lock *l)
 {
 	l->queue.contended = true;
-	l->sticky_until_ns = l->pass_until_ns = 0;
+	l->hold.sticky_until_ns = l->hold.pass_until_ns = 0;
 }

@@ -14,15 +14,15 @@
 /* From every node, also from those that said no or nothing. */
 static void from_all(const struct rl_lock *l, struct rl_effects *fx)
 {
-	fx->nodes = l->claim.asked;
-	fx->owed = l->claim.owed;
+	fx->send.nodes = l->claim.asked;
+	fx->send.owed = l->claim.owed;
 }
 
 /* A failed client tries again, and the next waiter would find the same keys: this release wakes nobody. */
 static void from_all_quietly(const struct rl_lock *l, struct rl_effects *fx)
 {
 	from_all(l, fx);
-	fx->quiet = true;
+	fx->queue.quiet = true;
 }
 
 /* A key with a caller's own value may be that of another acquisition of the same caller, an earlier or a
@@ -30,8 +30,8 @@ static void from_all_quietly(const struct rl_lock *l, struct rl_effects *fx)
  * so yet finds out by itself (net/submit.c). */
 static void where_proven(const struct rl_lock *l, struct rl_effects *fx)
 {
-	fx->nodes = l->claim.owed;
-	fx->owed = l->claim.owed & rl_round_voted(l, REDLOCK_VOTE_YES);
+	fx->send.nodes = l->claim.owed;
+	fx->send.owed = l->claim.owed & rl_round_voted(l, REDLOCK_VOTE_YES);
 }
 
 /* The operations of a lock whose key has one token as its value. */

@@ -68,8 +68,8 @@ static void decide(struct rl_lock *l, const struct rl_event *e, struct rl_effect
 static void end_with(struct rl_effects *fx, enum redlock_operation operation, int result)
 {
 	fx->observed |= RL_OBSERVE_DONE;
-	fx->done = operation;
-	fx->result = result;
+	fx->done.operation = operation;
+	fx->done.result = result;
 }
 
 /* This handle has acquired nothing, but another holder of its value may have: extend and release ask the
@@ -84,8 +84,8 @@ static void hold_on(struct rl_lock *l, const struct rl_event *e, struct rl_effec
 {
 	uint64_t max_hold = l->rules->max_hold_ns, valid_until = l->valid_until_ns;
 	l->extends = 0;
-	l->held_ns = e->now_ns;
-	l->hold_until_ns = max_hold > 0 ? rl_time_add(e->now_ns, max_hold) : RL_TIME_NEVER;
+	l->hold.held_ns = e->now_ns;
+	l->hold.hold_until_ns = max_hold > 0 ? rl_time_add(e->now_ns, max_hold) : RL_TIME_NEVER;
 	l->valid_until_ns = 0;
 	rl_hold_until(l, e, valid_until);
 	end_with(fx, REDLOCK_OP_ACQUIRE, 0);
@@ -94,7 +94,7 @@ static void hold_on(struct rl_lock *l, const struct rl_event *e, struct rl_effec
 /* Nothing is asked. The turn of this caller is one of its own: the lock may be passed on from it, too. */
 static void enter_kept(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
 {
-	fx->began_ns = e->now_ns;
+	fx->done.began_ns = e->now_ns;
 	hold_on(l, e, fx);
 	rl_hold_allow_pass(l, e->now_ns);
 }
@@ -137,11 +137,11 @@ static int on_release(struct rl_lock *l, const struct rl_event *e, struct rl_eff
 	l->phase = RL_RELEASING;
 	l->valid_until_ns = 0;
 	rl_round_open(l, REDLOCK_OP_RELEASE, e->now_ns, RL_TIME_NEVER, 0, fx);
-	fx->owed = attached ? rl_round_nodes(l) : l->claim.owed;
+	fx->send.owed = attached ? rl_round_nodes(l) : l->claim.owed;
 	l->claim.owed = 0;
 	l->policy = l->rules->policy;
-	if (!l->policy->signs && fx->send == RL_OP_RELEASE)
-		fx->send = RL_OP_LEAVE; /* it wakes in the same step: see decisions/tokens.md */
+	if (!l->policy->signs && fx->send.operation == RL_OP_RELEASE)
+		fx->send.operation = RL_OP_LEAVE; /* it wakes in the same step: see decisions/tokens.md */
 	rl_queue_leave(l, fx);
 	if (held)
 		rl_queue_hand_over(l, e, fx);
@@ -213,7 +213,7 @@ static void begin_waiting(struct rl_lock *l, uint64_t now, struct rl_effects *fx
 	bool probe = l->waiting == REDLOCK_OP_PROBE;
 	rl_round_open(l, l->waiting, now, RL_TIME_NEVER, probe ? l->rules->ttl_ns : 0, fx);
 	l->waiting = REDLOCK_OP_NONE;
-	fx->sign = probe;
+	fx->send.sign = probe;
 	if (probe) /* what is late of the attempt before says nothing of this token */
 		l->claim.refused = l->claim.seq = 0;
 }
@@ -350,13 +350,13 @@ static int claim_late(struct rl_lock *l, const struct rl_event *e, struct rl_eff
 	const struct rl_ask *claim = &l->policy->asks[REDLOCK_OP_ACQUIRE];
 	if (claim->request == RL_OP_NONE)
 		return REDLOCK_E_STATE;
-	fx->send = claim->request;
-	fx->draws = claim->draws;
-	fx->nodes = 1u << e->node;
-	fx->seq = e->reply.seq;
-	fx->ttl_ns = l->rules->ttl_ns;
-	fx->again = true;
-	l->claim.owed |= fx->nodes;
+	fx->send.operation = claim->request;
+	fx->send.draws = claim->draws;
+	fx->send.nodes = 1u << e->node;
+	fx->send.seq = e->reply.seq;
+	fx->send.ttl_ns = l->rules->ttl_ns;
+	fx->send.again = true;
+	l->claim.owed |= fx->send.nodes;
 	return 0;
 }
 
@@ -393,13 +393,13 @@ static int on_tick(struct rl_lock *l, const struct rl_event *e, struct rl_effect
 		rl_round_silence(l);
 		decide(l, e, fx);
 	}
-	if (l->phase == RL_PAUSED && e->now_ns >= l->retry_at_ns) {
-		assert(fx->send == RL_OP_NONE); /* a pause that begins in this step does not end in it */
+	if (l->phase == RL_PAUSED && e->now_ns >= l->wait.retry_at_ns) {
+		assert(fx->send.operation == RL_OP_NONE); /* a pause that begins in this step does not end in it */
 		rl_enter_tick(l, e, fx);
 	}
 	if (l->phase == RL_HELD)
 		rl_hold_tick(l, e->now_ns, fx);
-	if (l->phase == RL_KEPT && e->now_ns >= l->keep_until_ns)
+	if (l->phase == RL_KEPT && e->now_ns >= l->hold.keep_until_ns)
 		give_up_kept(l, e, fx);
 	return 0;
 }
@@ -415,7 +415,7 @@ void rl_lock_init(struct rl_lock *l, const struct rl_rules *rules, struct rl_bal
 	l->rules = rules;
 	l->policy = rules->policy;
 	l->votes = votes;
-	l->renew_at_ns = l->hold_until_ns = RL_TIME_NEVER;
+	l->renew_at_ns = l->hold.hold_until_ns = RL_TIME_NEVER;
 }
 
 static int on_wake(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
@@ -514,9 +514,9 @@ uint64_t rl_lock_deadline(const struct rl_lock *l)
 {
 	uint64_t next = l->round.open ? l->round.deadline_ns : RL_TIME_NEVER;
 	if (l->phase == RL_PAUSED)
-		next = rl_time_min(next, l->retry_at_ns);
+		next = rl_time_min(next, l->wait.retry_at_ns);
 	if (l->phase == RL_KEPT)
-		next = rl_time_min(next, l->keep_until_ns);
+		next = rl_time_min(next, l->hold.keep_until_ns);
 	return l->phase == RL_HELD ? rl_time_min(next, rl_hold_deadline(l)) : next;
 }
 

@@ -18,7 +18,7 @@ static uint8_t name_in(const struct rl_event *e)
 
 static void lose_patience(struct rl_lock *l, const struct rl_event *e)
 {
-	uint64_t patience = rl_time_max(l->rules->node_timeout_ns / PATIENCE, 2 * l->trip_ns);
+	uint64_t patience = rl_time_max(l->rules->node_timeout_ns / PATIENCE, 2 * l->wait.trip_ns);
 	l->round.deadline_ns = rl_time_min(l->round.deadline_ns, rl_time_add(e->now_ns, patience));
 }
 

@@ -39,7 +39,7 @@ uint64_t rl_pace_about(uint64_t ns, uint64_t entropy)
 
 bool rl_pace_is_last(const struct rl_lock *l, uint64_t now)
 {
-	uint64_t trip = rl_time_max(l->trip_ns, RL_ROUND_RETRY_MIN_NS);
+	uint64_t trip = rl_time_max(l->wait.trip_ns, RL_ROUND_RETRY_MIN_NS);
 	return rl_time_sub(l->wait_until_ns, now) < LAST_TRIPS * trip;
 }
 
@@ -66,7 +66,7 @@ static uint64_t divided_at(const struct rl_lock *l, const struct rl_event *e, ui
 	const struct rl_policy *policy = l->policy;
 	uint64_t retry = rl_round_retry_at(l, e, left), pause = RL_PACE_BLIND_NS;
 	if (policy->several)
-		pause = rl_time_max(rl_time_max(pause, 2 * l->trip_ns),
+		pause = rl_time_max(rl_time_max(pause, 2 * l->wait.trip_ns),
 		                    rl_time_sub(e->now_ns, l->queue.changed_ns) / PART);
 	if (policy->several || policy->slots)
 		retry = rl_time_min(retry, rl_time_add(e->now_ns, rl_pace_about(pause, e->around.entropy)));

@@ -76,12 +76,12 @@ bool rl_quarantine_pause(struct rl_lock *l, const struct rl_event *e, uint64_t l
 	if (end == 0 || is_repaired_in_vain(l, end, now))
 		return false;
 	uint64_t pause = length(l, e, end, c), all = rl_time_max(rl_time_sub(end, now), pause);
-	if (rl_time_add(all, l->trip_ns) > left) {
+	if (rl_time_add(all, l->wait.trip_ns) > left) {
 		if (all > l->numbers->patience_ns)
 			return false;
 		uint64_t longer = put_off(l, &l->wait_until_ns, now, pause);
 		l->numbers->patience_ns = rl_time_sub(
-		    l->numbers->patience_ns, rl_time_max(longer, put_off(l, &l->quorum_until_ns, now, pause)));
+		    l->numbers->patience_ns, rl_time_max(longer, put_off(l, &l->wait.quorum_until_ns, now, pause)));
 	}
 	rl_round_pause(l, rl_time_add(now, pause));
 	return true;

@@ -109,21 +109,21 @@ void rl_queue_learn_waiters(struct rl_lock *l, const struct rl_event *e)
 void rl_queue_give_up(const struct rl_lock *l, uint32_t nodes, unsigned call, struct rl_effects *fx)
 {
 	const struct rl_policy *policy = l->policy;
-	fx->call = (uint16_t)call;
-	fx->send =
+	fx->queue.call = (uint16_t)call;
+	fx->send.operation =
 	    policy->slots || policy->several ? policy->asks[REDLOCK_OP_RELEASE].request : (unsigned)RL_OP_LEAVE;
-	fx->nodes = nodes;
-	fx->seq = 0;
-	fx->tidies = fx->quits = true;
+	fx->send.nodes = nodes;
+	fx->send.seq = 0;
+	fx->queue.tidies = fx->queue.quits = true;
 }
 
 void rl_queue_give_back(struct rl_lock *l, struct rl_effects *fx)
 {
 	if (!l->queue.beside)
 		return;
-	fx->send = RL_OP_LEAVE;
-	fx->quits = fx->bars = fx->quiet = true;
-	fx->call = l->queue.call;
+	fx->send.operation = RL_OP_LEAVE;
+	fx->queue.quits = fx->queue.bars = fx->queue.quiet = true;
+	fx->queue.call = l->queue.call;
 	l->queue.beside = false;
 }
 
@@ -139,20 +139,20 @@ void rl_queue_tidy(struct rl_lock *l, struct rl_effects *fx)
  * gives back: the next one would find what it has found. */
 void rl_queue_leave(struct rl_lock *l, struct rl_effects *fx)
 {
-	if ((l->queue.contended || l->queue.placed) && fx->send == RL_OP_RELEASE)
-		fx->send = RL_OP_LEAVE;
+	if ((l->queue.contended || l->queue.placed) && fx->send.operation == RL_OP_RELEASE)
+		fx->send.operation = RL_OP_LEAVE;
 	rl_queue_revoke(l, fx);
-	fx->quiet = false;
+	fx->queue.quiet = false;
 	if (!l->queue.placed)
 		return;
 	l->queue.placed = false;
-	if (fx->send == RL_OP_NONE) {
+	if (fx->send.operation == RL_OP_NONE) {
 		rl_queue_give_up(l, rl_queue_gate_bit(l), l->queue.call, fx);
 		return;
 	}
-	fx->quits = true;
-	fx->call = l->queue.call;
-	fx->nodes |= rl_queue_gate_bit(l);
+	fx->queue.quits = true;
+	fx->queue.call = l->queue.call;
+	fx->send.nodes |= rl_queue_gate_bit(l);
 }
 
 /* ---- offers ---- */
@@ -189,20 +189,20 @@ static bool is_worth_it(const struct rl_rules *r)
 
 void rl_queue_offer(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
 {
-	if (!fx->stands || !l->policy->heirs || count(e->around.hears) < l->rules->quorum ||
+	if (!fx->queue.stands || !l->policy->heirs || count(e->around.hears) < l->rules->quorum ||
 	    !is_worth_it(l->rules))
 		return;
-	fx->offered_ns = rl_time_max(l->round.t0_ns, l->queue.offered_ns);
+	fx->queue.offered_ns = rl_time_max(l->round.t0_ns, l->queue.offered_ns);
 	if (l->queue.offered_ns == 0)
-		l->queue.offered_ns = fx->offered_ns;
+		l->queue.offered_ns = fx->queue.offered_ns;
 	l->queue.heard |= e->around.hears & rl_round_nodes(l);
 }
 
 void rl_queue_hand_over(const struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
 {
 	bool fresh = e->around.heir_ns != 0 && rl_time_sub(e->now_ns, e->around.heir_ns) <= FRESH_NS;
-	if (fx->send == RL_OP_LEAVE && fresh && !is_old(l, e->around.heir_ns, e->now_ns))
-		fx->send = RL_OP_HAND;
+	if (fx->send.operation == RL_OP_LEAVE && fresh && !is_old(l, e->around.heir_ns, e->now_ns))
+		fx->send.operation = RL_OP_HAND;
 }
 
 void rl_queue_refresh(struct rl_lock *l, uint64_t now)
@@ -216,12 +216,13 @@ void rl_queue_revoke(struct rl_lock *l, struct rl_effects *fx)
 {
 	if (l->queue.offered_ns == 0)
 		return;
-	if (fx->send == RL_OP_NONE)
-		fx->owed = fx->seq = 0;
-	fx->send = RL_OP_LEAVE;
-	fx->nodes = rl_round_nodes(l);
-	fx->owed |= l->queue.heard; /* messages may have been lost: it is released there also when that is late */
-	fx->bars = fx->quiet = true;
+	if (fx->send.operation == RL_OP_NONE)
+		fx->send.owed = fx->send.seq = 0;
+	fx->send.operation = RL_OP_LEAVE;
+	fx->send.nodes = rl_round_nodes(l);
+	/* Messages may have been lost: the key is released there also when that is late. */
+	fx->send.owed |= l->queue.heard;
+	fx->queue.bars = fx->queue.quiet = true;
 	l->queue.handed = false;
 	l->queue.offered_ns = 0;
 }

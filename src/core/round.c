@@ -18,11 +18,11 @@ uint32_t rl_round_next_seq(struct rl_lock *l)
 static void ask(const struct rl_lock *l, uint32_t nodes, struct rl_effects *fx)
 {
 	const struct rl_ask *what = &l->policy->asks[l->round.ask];
-	fx->send = what->request;
-	fx->draws = what->draws;
-	fx->nodes = nodes;
-	fx->seq = l->round.seq;
-	fx->ttl_ns = l->round.ttl_ns;
+	fx->send.operation = what->request;
+	fx->send.draws = what->draws;
+	fx->send.nodes = nodes;
+	fx->send.seq = l->round.seq;
+	fx->send.ttl_ns = l->round.ttl_ns;
 }
 
 void rl_round_open(struct rl_lock *l, enum redlock_operation operation, uint64_t now, uint64_t until,
@@ -51,7 +51,7 @@ void rl_round_turn(struct rl_lock *l, enum rl_turn turn, struct rl_effects *fx)
 	l->round.turn = (uint8_t)turn;
 	if (turn == RL_TURN_UP)
 		l->round.ask = RL_ASK_UPGRADE;
-	ask(l, fx->nodes, fx);
+	ask(l, fx->send.nodes, fx);
 }
 
 void rl_round_again(struct rl_lock *l, uint32_t nodes, uint64_t now, struct rl_effects *fx)
@@ -61,7 +61,7 @@ void rl_round_again(struct rl_lock *l, uint32_t nodes, uint64_t now, struct rl_e
 			rl_round_cast(l, i, REDLOCK_VOTE_PENDING, 0);
 	l->round.deadline_ns = rl_time_add(now, l->rules->node_timeout_ns);
 	ask(l, nodes, fx);
-	fx->again = true;
+	fx->send.again = true;
 }
 
 void rl_round_end(struct rl_lock *l, int result, struct rl_effects *fx)
@@ -74,8 +74,8 @@ void rl_round_end(struct rl_lock *l, int result, struct rl_effects *fx)
 	fx->observed |= RL_OBSERVE_DONE;
 	static const uint8_t turns[] = {[RL_TURN_UP] = REDLOCK_OP_UPGRADE, [RL_TURN_DOWN] = REDLOCK_OP_DOWNGRADE};
 	bool turned = l->round.turn != RL_TURN_NONE;
-	fx->done = (enum redlock_operation)(turned ? turns[l->round.turn] : l->round.operation);
-	fx->result = result;
+	fx->done.operation = (enum redlock_operation)(turned ? turns[l->round.turn] : l->round.operation);
+	fx->done.result = result;
 }
 
 void rl_round_pause(struct rl_lock *l, uint64_t until)
@@ -83,7 +83,7 @@ void rl_round_pause(struct rl_lock *l, uint64_t until)
 	l->round.operation = l->round.ask = REDLOCK_OP_ACQUIRE;
 	l->round.open = false;
 	l->phase = RL_PAUSED;
-	l->retry_at_ns = until;
+	l->wait.retry_at_ns = until;
 }
 
 void rl_round_keep_votes(struct rl_lock *l)

@@ -77,12 +77,13 @@ bool rl_slots_confirm(struct rl_lock *l, const struct rl_event *e, struct rl_eff
 
 void rl_slots_return(unsigned node, struct rl_effects *fx)
 {
-	assert(fx->send == RL_OP_NONE || fx->keeps); /* neither a grant nor a late vote sends anything else */
-	fx->send = RL_OP_SLOT_RELEASE;
-	fx->seq = 0;
-	fx->nodes |= 1u << node;
-	fx->owed |= 1u << node;
-	fx->keeps = true;
+	/* Neither a grant nor a late vote sends anything else. */
+	assert(fx->send.operation == RL_OP_NONE || fx->send.keeps);
+	fx->send.operation = RL_OP_SLOT_RELEASE;
+	fx->send.seq = 0;
+	fx->send.nodes |= 1u << node;
+	fx->send.owed |= 1u << node;
+	fx->send.keeps = true;
 }
 
 bool rl_slots_is_other(const struct rl_lock *l, const struct rl_event *e)

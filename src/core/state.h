@@ -229,26 +229,30 @@ struct rl_lock {
 	struct rl_look look;
 	struct rl_claim claim;
 	struct rl_queue queue;
-	uint64_t wait_until_ns; /* end of the acquire call */
-	union {
-		uint64_t
-		    quorum_until_ns; /* end of patience with an unreachable quorum; 0: the last attempt had one */
-		uint64_t sticky_until_ns; /* HELD, KEPT: a release after this is one at the nodes */
-	};
-	union {
-		uint64_t retry_at_ns;   /* PAUSED: until then */
-		uint64_t pass_until_ns; /* HELD: so long the claim may be passed on within the client */
-		uint64_t keep_until_ns; /* KEPT: then the nodes get it back */
-	};
+	uint64_t wait_until_ns;  /* end of the acquire call */
 	uint64_t valid_until_ns; /* 0: not held */
 	uint64_t renew_at_ns;    /* UINT64_MAX: no renewal due */
+
+	/* A lock either is waited for or is held: its times share memory, because a process may have a hundred
+	 * thousand locks. A grant reads the times of the wait before it writes those of the hold. */
 	union {
-		uint64_t hold_until_ns; /* HELD: the cap of max_hold_ns as a point in time */
-		uint64_t began_ns;      /* before: when the acquire call began */
-	};
-	union {
-		uint64_t trip_ns; /* a waiter: how long the last attempt took */
-		uint64_t held_ns; /* HELD, LOST: since when it has held the lock */
+		/* Until the grant. */
+		struct {
+			uint64_t quorum_until_ns; /* end of patience without a quorum; 0: the last attempt had one */
+			uint64_t retry_at_ns;     /* PAUSED: until then */
+			uint64_t began_ns;        /* when the acquire call began */
+			uint64_t trip_ns;         /* how long the last attempt took */
+		} wait;
+		/* From the grant on. */
+		struct {
+			uint64_t sticky_until_ns;   /* HELD, KEPT: a release after this is one at the nodes */
+			union {                     /* a kept lock is not passed on */
+				uint64_t pass_until_ns; /* HELD: so long the claim may be passed on within the client */
+				uint64_t keep_until_ns; /* KEPT: then the nodes get it back */
+			};
+			uint64_t hold_until_ns; /* HELD: the cap of max_hold_ns as a point in time */
+			uint64_t held_ns;       /* HELD, LOST: since when it has held the lock */
+		} hold;
 	};
 	uint32_t last_seq; /* of the operations that were sent */
 	uint32_t extends;  /* since the grant */
@@ -334,32 +338,45 @@ struct rl_event {
 	} message;
 };
 
+/* The effects of a step: the client sends the request, and reports what has ended. */
 struct rl_effects {
-	unsigned send;       /* RL_OP_; NONE: nothing */
-	uint32_t nodes;      /* bit per node that it goes to */
-	uint32_t enter;      /* of those: by its queue (ENTER) */
-	uint32_t seq;        /* 0: nobody waits for the answers */
-	uint64_t ttl_ns;     /* of an acquire or extend */
-	uint64_t offered_ns; /* of `enter`: the number of our offer, or RL_QUEUE_POLLS; 0: there is no offer */
-	uint64_t began_ns;   /* of an acquire that is `done`: when it began; 0: by a pass */
-	bool sign;           /* before it is sent: make a fresh token */
-	bool draws;          /* a yes has a fencing number */
-	bool again;          /* the round that was sent before, and its token */
-	bool quits;          /* LEAVE: our place is given up, */
-	uint16_t call;       /* of this call; also of `enter` */
-	bool tidies;         /* and nothing else: the token is not released */
-	bool bars;           /* LEAVE: the token may not be handed over any more; */
-	bool quiet;          /* and nobody is woken: we go on (also of a shared claim that is given back) */
-	bool keeps;          /* SLOT_RELEASE: all slots of the token but the one that is held */
-	bool stands;         /* `enter` takes a place, or keeps it, at the gate */
-	bool beside;         /* and at the others */
-	bool declines;       /* HAND: what was handed over is not wanted, and has to be released */
-	bool twin; /* the node of this REPLY took the token under another name: it is another one of the nodes */
-	uint32_t owed; /* of a release: bit per node where the key may exist. With the caller's own value,
-	                * of those that nobody waits for: where it does */
-	enum redlock_operation done; /* NONE: nothing ended */
-	int result;
+	/* The request to the nodes. */
+	struct {
+		unsigned operation; /* RL_OP_; NONE: nothing is sent */
+		uint32_t nodes;     /* bit per node that it goes to */
+		uint32_t enter;     /* of those: by its queue (ENTER) */
+		uint32_t seq;       /* 0: nobody waits for the answers */
+		uint64_t ttl_ns;    /* of an acquire or extend */
+		uint32_t owed;      /* of a release: bit per node where the key may exist. With the caller's own
+		                     * value, of a release that nobody waits for: where it does */
+		bool sign;          /* before it is sent: make a fresh token */
+		bool draws;         /* a yes has a fencing number */
+		bool again;         /* the round that was sent before, and its token */
+		bool keeps;         /* SLOT_RELEASE: all slots of the token but the one that is held */
+	} send;
+
+	/* The part of that request that is for the queue: our place there, and our offer. */
+	struct {
+		uint64_t offered_ns; /* of `enter`: the number of our offer, or RL_QUEUE_POLLS; 0: no offer */
+		uint16_t call;       /* the call whose place is taken or given up */
+		bool stands;         /* `enter` takes a place, or keeps it, at the gate */
+		bool beside;         /* `enter` does so at the other nodes, too */
+		bool quits;          /* our place is given up */
+		bool tidies;         /* nothing but our place is given up: the token is not released */
+		bool bars;           /* LEAVE: the token may not be handed over any more */
+		bool quiet;          /* nobody is woken, as this client goes on */
+	} queue;
+
+	/* The operation of the caller that has ended. */
+	struct {
+		enum redlock_operation operation; /* NONE: nothing ended */
+		int result;
+		uint64_t began_ns; /* of an acquire: when it began; 0: by a pass */
+	} done;
+
 	uint32_t observed; /* RL_OBSERVE_ and RL_COUNT_ bits */
+	bool declines;     /* HAND: what was handed over is not wanted, and has to be released */
+	bool twin; /* the node of this REPLY took the token under another name: it is another one of the nodes */
 };
 
 /* Whether the keys of a granted claim are counted on: for the nodes it is held. */

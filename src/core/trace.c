@@ -82,7 +82,7 @@ static void add_keys(struct text *t, const struct rl_lock *lock)
 
 static bool sends_as(const struct rl_effects *fx, const struct rl_ask *ask)
 {
-	return fx->send != RL_OP_NONE && fx->send == ask->request;
+	return fx->send.operation != RL_OP_NONE && fx->send.operation == ask->request;
 }
 
 /* Whether the nodes are sent what this kind of lock asks for `operation`. */
@@ -94,7 +94,7 @@ static bool sends(const struct rl_lock *lock, const struct rl_effects *fx, enum 
 /* A waiter asks whether it is its turn. */
 static bool enters_alone(const struct rl_effects *fx)
 {
-	return fx->enter != 0 && fx->enter == fx->nodes;
+	return fx->send.enter != 0 && fx->send.enter == fx->send.nodes;
 }
 
 static unsigned entering(const struct rl_policy *policy)
@@ -115,36 +115,36 @@ static void add_effects(struct text *t, const struct rl_lock *lock, const struct
 	for (unsigned i = 0; i < RL_OBSERVE_COUNT; i++)
 		if ((fx->observed >> i & 1) != 0 && rl_observe_words[i] != NULL)
 			add(t, " | %s", rl_observe_words[i]);
-	if (fx->send != RL_OP_NONE)
-		add(t, " | send %s #%" PRIu32, op_words[enters_alone(fx) ? entering(lock->policy) : fx->send],
-		    fx->seq);
-	if (fx->again || fx->tidies ||
+	if (fx->send.operation != RL_OP_NONE)
+		add(t, " | send %s #%" PRIu32,
+		    op_words[enters_alone(fx) ? entering(lock->policy) : fx->send.operation], fx->send.seq);
+	if (fx->send.again || fx->queue.tidies ||
 	    (sends(lock, fx, REDLOCK_OP_ACQUIRE) && lock->queue.stage == RL_STAGE_GATE))
-		add(t, "%s to %" PRIx32, fx->again ? " again" : "", fx->nodes);
-	if (fx->enter != 0 && !enters_alone(fx))
+		add(t, "%s to %" PRIx32, fx->send.again ? " again" : "", fx->send.nodes);
+	if (fx->send.enter != 0 && !enters_alone(fx))
 		add(t, " by the queue");
-	if (fx->beside)
+	if (fx->queue.beside)
 		add(t, " in line everywhere");
-	if (fx->send == RL_OP_SLOT && lock->claim.first > 0)
+	if (fx->send.operation == RL_OP_SLOT && lock->claim.first > 0)
 		add(t, " from %u on", lock->claim.first);
-	if (fx->send == RL_OP_RAISE)
+	if (fx->send.operation == RL_OP_RAISE)
 		add(t, " number %" PRIu64, lock->numbers->fence);
-	if (fx->keeps)
-		add(t, " but %u to %" PRIx32, lock->claim.slot, fx->nodes);
-	if (fx->quits)
+	if (fx->send.keeps)
+		add(t, " but %u to %" PRIx32, lock->claim.slot, fx->send.nodes);
+	if (fx->queue.quits)
 		add(t, " quits");
-	if (fx->bars)
-		add(t, fx->quiet ? " bars quietly" : " bars");
+	if (fx->queue.bars)
+		add(t, fx->queue.quiet ? " bars quietly" : " bars");
 	bool upgrades = sends_as(fx, &lock->policy->asks[RL_ASK_UPGRADE]);
 	if (sends(lock, fx, REDLOCK_OP_ACQUIRE) || sends(lock, fx, REDLOCK_OP_EXTEND) || upgrades)
-		add_time(t, " ttl ", fx->ttl_ns);
+		add_time(t, " ttl ", fx->send.ttl_ns);
 	if (fx->declines)
 		add(t, " | declines");
-	bool passes_on = fx->send == RL_OP_LEAVE || fx->send == RL_OP_HAND;
-	if (sends(lock, fx, REDLOCK_OP_RELEASE) || (passes_on && !fx->tidies))
-		add(t, " owed %" PRIx32, fx->owed);
-	if (fx->done != REDLOCK_OP_NONE)
-		add(t, " | done %s %s", done_word(fx->done), redlock_error_name(fx->result));
+	bool passes_on = fx->send.operation == RL_OP_LEAVE || fx->send.operation == RL_OP_HAND;
+	if (sends(lock, fx, REDLOCK_OP_RELEASE) || (passes_on && !fx->queue.tidies))
+		add(t, " owed %" PRIx32, fx->send.owed);
+	if (fx->done.operation != REDLOCK_OP_NONE)
+		add(t, " | done %s %s", done_word(fx->done.operation), redlock_error_name(fx->done.result));
 }
 
 void rl_trace_line(char *line, size_t size, enum rl_phase before, const struct rl_event *event,
@@ -171,9 +171,9 @@ void rl_trace_line(char *line, size_t size, enum rl_phase before, const struct r
 	if (lock->phase == RL_HELD && lock->rules->slots > 0)
 		add(&t, " slot %u", lock->claim.slot);
 	if (lock->phase == RL_KEPT)
-		add_time(&t, " until ", lock->keep_until_ns);
+		add_time(&t, " until ", lock->hold.keep_until_ns);
 	if (lock->phase == RL_PAUSED)
-		add_time(&t, " until ", lock->retry_at_ns);
+		add_time(&t, " until ", lock->wait.retry_at_ns);
 	if (event->kind == RL_EV_REPLY && event->reply.seq != 0 && event->reply.seq == lock->look.seq)
 		add_keys(&t, lock);
 	if (lock->phase == RL_WATCHING)

@@ -91,6 +91,7 @@ static struct redlock_options usable(void)
 	X(lock_options_set, REDLOCK_E_INVAL, redlock_lock_options_set(&l, NULL, "1s", NULL, 0), 0)               \
 	X(lock_options_set, REDLOCK_E_INVAL, redlock_lock_options_set(&l, "ttl", NULL, NULL, 0),                 \
 	  redlock_lock_options_set(&l, "ttl", "1s", NULL, 0))                                                    \
+	X(option_is_duration, 0, redlock_option_is_duration(NULL), redlock_option_is_duration("url"))            \
 	X(options_load, REDLOCK_E_INVAL, redlock_options_load(NULL, NULL, "/dev/null"),                          \
 	  redlock_options_load(&s->set, NULL, "/dev/null"))                                                      \
 	X(options_set_error_text, 0, NOTHING(redlock_options_set_error_text(NULL, to.bytes, 9)),                 \

@@ -39,7 +39,7 @@ static struct scene begin(void)
 	struct scene s = {.client = fixture_open(servers.urls, NODES, FIXTURE_NODE_TIMEOUT_MS)};
 	s.holder = fixture_held(s.client, "job", TTL_MS, WAIT_SOON_MS);
 	s.waiter = fixture_lock(s.client, "job", TTL_MS, WAIT_SOON_MS);
-	s.holder->core.pass_until_ns = UINT64_MAX;
+	s.holder->core.hold.pass_until_ns = UINT64_MAX;
 	expect_ok(s.waiter, redlock_start_acquire(s.waiter));
 	while (!s.waiter->in_line)
 		expect_ok(NULL, redlock_process(s.client));

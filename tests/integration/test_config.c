@@ -364,6 +364,17 @@ TEST(options_by_name)
 	assert_string_equal(text, "no option of a lock is called 'url'; redlock_config(3) lists them");
 }
 
+TEST(an_option_says_whether_it_is_a_duration)
+{
+	assert_int_equal(redlock_option_is_duration("ttl"), 1);
+	assert_int_equal(redlock_option_is_duration("sticky"), 1);
+	assert_int_equal(redlock_option_is_duration("node-timeout"), 1);
+	assert_int_equal(redlock_option_is_duration("slots"), 0);
+	assert_int_equal(redlock_option_is_duration("url"), 0);
+	assert_int_equal(redlock_option_is_duration("no-such-option"), 0);
+	assert_int_equal(redlock_option_is_duration(NULL), 0);
+}
+
 TEST(urls_are_added_one_by_one)
 {
 	const char *const own[] = {"redis://a"};

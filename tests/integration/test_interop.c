@@ -207,7 +207,7 @@ static bool sleeps(const redlock_lock *lock)
 	enum { LONG_MS = 150 };
 	const struct rl_lock *l = &lock->core;
 	return l->phase == RL_PAUSED && l->queue.place == 1 &&
-	       l->retry_at_ns > wait_now_ns() + rl_time_ms(LONG_MS);
+	       l->wait.retry_at_ns > wait_now_ns() + rl_time_ms(LONG_MS);
 }
 
 /* At once where the servers notify, else by the next question that is due. The longest waiter hears nothing
@@ -242,7 +242,7 @@ TEST(a_key_that_others_delete)
 		const struct rl_listener *ears = worker->nodes.list[lock->core.queue.gate].listener;
 		assert_true(ears->no_keys != rows[i].follows &&
 		            rl_node_hears(&worker->nodes.list[lock->core.queue.gate]));
-		uint64_t since_ns = wait_now_ns(), due_ns = lock->core.retry_at_ns;
+		uint64_t since_ns = wait_now_ns(), due_ns = lock->core.wait.retry_at_ns;
 		on_servers(0, 3, server_ask(it, &reply, how[0], how[1], how[2], NULL));
 		assert_driven(worker, redlock_next(worker, &event) == 1);
 		assert_int_equal(event.result, 0);

@@ -231,7 +231,7 @@ TEST(passes)
 	own_client *client = fixture_open(servers.urls, NODES, FIXTURE_NODE_TIMEOUT_MS);
 	own_lock *holder = fixture_held(client, "job", TTL_MS, WAIT_SOON_MS);
 	own_lock *waiter = fixture_lock(client, "job", TTL_MS, WAIT_SOON_MS);
-	holder->core.pass_until_ns = UINT64_MAX; /* this machine may be slow */
+	holder->core.hold.pass_until_ns = UINT64_MAX; /* this machine may be slow */
 	expect_ok(waiter, redlock_start_acquire(waiter));
 	assert_driven(client, waiter->in_line);
 	assert_true(stats_of(client).held == 1 && stats_of(client).waiting == 1);

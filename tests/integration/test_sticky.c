@@ -41,7 +41,7 @@ static bool is_kept(redlock_lock *lock, bool for_ever)
 	rl_thread_lock(&loop->mutex);
 	bool kept = lock->core.phase == RL_KEPT;
 	if (kept && for_ever)
-		lock->core.keep_until_ns = RL_TIME_NEVER;
+		lock->core.hold.keep_until_ns = RL_TIME_NEVER;
 	rl_thread_unlock(&loop->mutex);
 	return kept;
 }

@@ -115,15 +115,15 @@ ROWS = [
 		"left / 2 < least) {\n\t\trl_acquire_give_back(l, fx);\n\t\trl_acquire_end(l, result, fx);"),
 	# ---- 4 ----
 	("failed attempt: given back only where it was granted", 4, KINDS,
-		"fx->nodes = l->claim.asked;", "fx->nodes = rl_round_voted(l, REDLOCK_VOTE_YES);"),
+		"fx->send.nodes = l->claim.asked;", "fx->send.nodes = rl_round_voted(l, REDLOCK_VOTE_YES);"),
 	("silent nodes owe nothing", 4, LOCK,
 		"return vote == REDLOCK_VOTE_TIMEOUT || vote == REDLOCK_VOTE_CLOSED || vote == REDLOCK_VOTE_GARBAGE ||",
 		"return"),
 	("release: sent only where the key is owed", 4, LOCK,
-		"fx->owed = attached ? rl_round_nodes(l) : l->claim.owed;",
-		"fx->nodes = fx->owed = attached ? rl_round_nodes(l) : l->claim.owed;"),
+		"fx->send.owed = attached ? rl_round_nodes(l) : l->claim.owed;",
+		"fx->send.nodes = fx->send.owed = attached ? rl_round_nodes(l) : l->claim.owed;"),
 	("an own token's refused key is deleted too", 4, KINDS,
-		"fx->nodes = l->claim.owed;", "fx->nodes = l->claim.asked;"),
+		"fx->send.nodes = l->claim.owed;", "fx->send.nodes = l->claim.asked;"),
 	# ---- 5 ----
 	("broken connection: releases are forgotten", 5, "src/net/loss.c",
 		"keep_release(n, entry, &n->link.outbox);", ";"),
@@ -209,7 +209,7 @@ ROWS = [
 		"c->nodes.quorum = rl_quorum_least(c->nodes.count);"),
 	("option: node_timeout_ms", 11, "src/client.c", "c->node_timeout_ms = o->node_timeout_ms;", ""),
 	("option: drift", 11, "src/client.c", "c->drift_ppm = o->drift_ppm;\n\tc->drift_ms = o->drift_ms;", ""),
-	("option: noquorum_wait_ms", 11, ACQUIRE, "return rl_time_min(l->wait_until_ns, l->quorum_until_ns);",
+	("option: noquorum_wait_ms", 11, ACQUIRE, "return rl_time_min(l->wait_until_ns, l->wait.quorum_until_ns);",
 		"return l->wait_until_ns;"),
 	# ---- 12 ----
 	("a failed extend loses the lock", 12, HOLD,
@@ -293,7 +293,7 @@ ROWS = [
 		"if (rl_random_pool_take(&c->random, c->loop.now_ns, random, sizeof random) < 0)\n\t\treturn false;",
 		"for (size_t i = 0; i < sizeof random; i++)\n\t\trandom[i] = (unsigned char)((c->entropy += 0x9E3779B97F4A7C15u) >> 32);"),
 	("one token for all attempts of a handle", 24, "src/operate.c",
-		"if (fx.sign && fx.send != RL_OP_PROBE && !make_token(c, lock)) {", "if (fx.sign && lock->token_size == 0 && !make_token(c, lock)) {"),
+		"if (fx.send.sign && fx.send.operation != RL_OP_PROBE && !make_token(c, lock)) {", "if (fx.send.sign && lock->token_size == 0 && !make_token(c, lock)) {"),
 	("tokens of 4 random bytes", 24, "src/operate.c",
 		"if (rl_random_pool_take(&c->random, c->loop.now_ns, random, sizeof random) < 0)",
 		"memset(random, 0, sizeof random);\n\tif (rl_random_pool_take(&c->random, c->loop.now_ns, random, 4) < 0)"),
@@ -330,7 +330,7 @@ ROWS = [
 	("the release of an expired lock sends nothing", 28, LOCK,
 		"l->phase = RL_RELEASING;\n\tl->valid_until_ns = 0;\n\trl_round_open(l, REDLOCK_OP_RELEASE, e->now_ns, RL_TIME_NEVER, 0, fx);",
 		"bool lost = l->phase == RL_LOST;\n\tl->phase = RL_RELEASING;\n\tl->valid_until_ns = 0;\n"
-		"\trl_round_open(l, REDLOCK_OP_RELEASE, e->now_ns, RL_TIME_NEVER, 0, fx);\n\tif (lost)\n\t\tfx->nodes = 0;"),
+		"\trl_round_open(l, REDLOCK_OP_RELEASE, e->now_ns, RL_TIME_NEVER, 0, fx);\n\tif (lost)\n\t\tfx->send.nodes = 0;"),
 	# ---- 29 ----
 	("CLOCK_MONOTONIC", 29, "src/os/clock.c", "CLOCK_BOOTTIME", "CLOCK_MONOTONIC"),
 	("timer of CLOCK_MONOTONIC", 29, "src/os/poller.c", "timerfd_create(CLOCK_BOOTTIME,",
@@ -343,7 +343,7 @@ ROWS = [
 	("nobody wakes up when the clock is set", 29, "src/os/poller.c", "(p->set_fd = open_set()) >= 0", "false"),
 	# ---- 30 ----
 	("extensions are not counted", 30, HOLD, "\t\tl->extends++;\n", "\t\t;\n"),
-	("extensions are not limited in time", 30, HOLD, "uint64_t room = rl_time_sub(l->hold_until_ns, now);",
+	("extensions are not limited in time", 30, HOLD, "uint64_t room = rl_time_sub(l->hold.hold_until_ns, now);",
 		"uint64_t room = RL_TIME_NEVER;"),
 	# ---- 0 ----
 	("renewal at the cap goes on", 0, HOLD,

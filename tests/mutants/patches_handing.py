@@ -46,9 +46,9 @@ HANDING_ROWS = [
 	("a bar is ignored", 43, HAND_LUA, 'if redis.pcall("hdel", KEYS.offers, token) == 1 then', "if false then"),
 	("who does not hear keeps the key", 43, HAND_LUA, 'type(heard) == "number" and heard > 0 then', 'type(heard) == "number" then'),
 	# ---- 44 ----
-	("a revocation wakes", 44, HAND, "\tfx->bars = fx->quiet = true;", "\tfx->bars = true;"),
+	("a revocation wakes", 44, HAND, "\tfx->queue.bars = fx->queue.quiet = true;", "\tfx->queue.bars = true;"),
 	("a token that is on offer is replaced", 44, ACQUIRE, "signs && l->queue.offered_ns == 0;", "signs;"),
-	("what is missing is asked for by a SET", 44, ACQUIRE, "fx->enter = fx->nodes & l->queue.heard;", "fx->enter = 0;"),
+	("what is missing is asked for by a SET", 44, ACQUIRE, "fx->send.enter = fx->send.nodes & l->queue.heard;", "fx->send.enter = 0;"),
 	("a key is shortened", 44, "ops/lib/keys.lua", 'if left >= 0 and left < tonumber(ttl) then redis', "if left >= 0 then redis"),
 	("what is declined need not be ours", 44, OPERATE, "if (!ours || is_in_use(c, token))", "if ((!ours && c == NULL) || is_in_use(c, token))"),
 	("what is declined may be held", 44, OPERATE, "if (!ours || is_in_use(c, token))", "if (!ours || (is_in_use(c, token) && c == NULL))"),

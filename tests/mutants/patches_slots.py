@@ -26,7 +26,7 @@ SLOTS_ROWS = [
 	("slots: only the first that has the token is released", 53, RELEASE_LUA, "for i = 2, #KEYS - 1 do\n  if has[i] == token then", "for i = 2, 2 do\n  if has[i] == token then"),
 	("slots: who waits for the name holds up the others", 54, BESIDE_LUA, 'string.find(all, "1w%x+%.0%d+ ") or #all + 1', "1"),
 	("slots: who is served wakes nobody", 54, ENTER_LUA, "  if #spare > 1 then", "  if false then"),
-	("slots: a failed attempt wakes the next one", 54, "src/core/kinds.c", "fx->quiet = true;", "fx->quiet = false;"),
+	("slots: a failed attempt wakes the next one", 54, "src/core/kinds.c", "fx->queue.quiet = true;", "fx->queue.quiet = false;"),
 	("slots: the next try begins at the same one", 54, CORE, "e->around.entropy % l->rules->slots", "0 * e->around.entropy"),
 	("slots: a place that reads as one for the name", 54, "src/places.c", 'lock->core.rules->slots > 0 ? "0" : ""', '""'),
 ]

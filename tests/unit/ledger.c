@@ -92,32 +92,33 @@ static void note_place(struct ledger *l)
 	bool told = e->kind == RL_EV_REPLY && rl_vote_tells(&e->reply.vote, RL_FIELD_PLACE);
 	if (told && e->reply.vote.code == REDLOCK_VOTE_YES)
 		l->places &= ~(1u << e->node);
-	if (l->fx.quits && l->fx.call == l->lock.queue.call)
-		l->places &= ~l->fx.nodes;
-	uint32_t place = l->fx.stands ? l->fx.enter & 1u << l->lock.queue.gate : 0;
+	if (l->fx.queue.quits && l->fx.queue.call == l->lock.queue.call)
+		l->places &= ~l->fx.send.nodes;
+	uint32_t place = l->fx.queue.stands ? l->fx.send.enter & 1u << l->lock.queue.gate : 0;
 	l->places |= place;
-	if (l->fx.send == RL_OP_ACQUIRE && !l->fx.again)
+	if (l->fx.send.operation == RL_OP_ACQUIRE && !l->fx.send.again)
 		l->entered = place;
 }
 
 static bool is_release(const struct ledger *l)
 {
-	return l->fx.send == RL_OP_RELEASE || (l->fx.send == RL_OP_LEAVE && !l->fx.tidies);
+	return l->fx.send.operation == RL_OP_RELEASE ||
+	       (l->fx.send.operation == RL_OP_LEAVE && !l->fx.queue.tidies);
 }
 
 static bool is_look(const struct ledger *l)
 {
-	return l->fx.send == REDLOCK_OP_QUERY && l->lock.phase == RL_LOOKING;
+	return l->fx.send.operation == REDLOCK_OP_QUERY && l->lock.phase == RL_LOOKING;
 }
 
 /* The nodes that refused the token are asked for it once more, or those that it was not sent to yet. */
 static void note_again(struct ledger *l)
 {
-	l->answered[l->seq % LEDGER_ROUNDS] &= ~l->fx.nodes;
-	l->may_exist |= l->fx.nodes;
-	l->sent |= l->fx.nodes;
+	l->answered[l->seq % LEDGER_ROUNDS] &= ~l->fx.send.nodes;
+	l->may_exist |= l->fx.send.nodes;
+	l->sent |= l->fx.send.nodes;
 	for (unsigned i = 0; i < l->lock.rules->node_count; i++)
-		if ((l->fx.nodes >> i & 1) != 0)
+		if ((l->fx.send.nodes >> i & 1) != 0)
 			l->votes[i] = REDLOCK_VOTE_PENDING;
 }
 
@@ -127,26 +128,27 @@ static void note_send(struct ledger *l)
 		l->may_exist = 0; /* the release sees to it */
 		l->claim_seq = 0;
 	}
-	l->tidied += l->fx.tidies;
-	if (l->fx.send == REDLOCK_OP_NONE || l->fx.seq == 0)
+	l->tidied += l->fx.queue.tidies;
+	if (l->fx.send.operation == REDLOCK_OP_NONE || l->fx.send.seq == 0)
 		return;
-	if (l->fx.again) {
-		l->insisted += l->before.queue.stage == RL_STAGE_CLAIM && (l->fx.nodes & l->sent) != 0;
+	if (l->fx.send.again) {
+		l->insisted += l->before.queue.stage == RL_STAGE_CLAIM && (l->fx.send.nodes & l->sent) != 0;
 		note_again(l);
 		return;
 	}
-	l->last_seq = l->fx.seq;
-	l->answered[l->fx.seq % LEDGER_ROUNDS] = ~l->fx.nodes; /* a node that is not asked does not answer */
+	l->last_seq = l->fx.send.seq;
+	l->answered[l->fx.send.seq % LEDGER_ROUNDS] =
+	    ~l->fx.send.nodes; /* a node that is not asked does not answer */
 	if (is_look(l))
 		return;
-	l->asked = l->fx.send;
-	l->seq = l->fx.seq;
+	l->asked = l->fx.send.operation;
+	l->seq = l->fx.send.seq;
 	l->t0_ns = l->now_ns;
-	l->ttl_ns = l->fx.ttl_ns;
+	l->ttl_ns = l->fx.send.ttl_ns;
 	memset(l->votes, 0, sizeof l->votes);
 	if (l->asked == REDLOCK_OP_ACQUIRE) {
 		memset(l->told, 0, sizeof l->told);
-		l->may_exist = l->sent = l->fx.nodes;
+		l->may_exist = l->sent = l->fx.send.nodes;
 		l->claim_seq = l->seq;
 		l->stages[l->lock.queue.stage]++;
 	}
@@ -190,40 +192,42 @@ static void check_done(struct ledger *l)
 	unsigned no = votes_of(l, REDLOCK_KIND_NO);
 	unsigned quorum = l->lock.rules->quorum;
 	bool was_there = yes + no >= quorum && l->lock.rules->node_count - yes < quorum;
-	must(l, rl_state_is_busy(&l->lock) == (l->waited != REDLOCK_OP_NONE && l->fx.done == REDLOCK_OP_NONE));
-	if (l->fx.done == REDLOCK_OP_NONE)
+	must(l, rl_state_is_busy(&l->lock) ==
+	            (l->waited != REDLOCK_OP_NONE && l->fx.done.operation == REDLOCK_OP_NONE));
+	if (l->fx.done.operation == REDLOCK_OP_NONE)
 		return;
-	must(l, l->fx.done == l->waited);
+	must(l, l->fx.done.operation == l->waited);
 	/* Votes of one moment decide with the last of them. Only the clock waits for none. */
 	must(l, saw(l, RL_OBSERVE_LOST) || l->event.kind != RL_EV_REPLY || !l->event.reply.more);
 	l->waited = REDLOCK_OP_NONE;
-	l->done[l->fx.done][l->fx.result == 0]++;
-	if (l->fx.result == REDLOCK_E_CANCELLED) {
-		must(l, l->event.kind == RL_EV_CANCEL && l->fx.done != REDLOCK_OP_RELEASE);
+	l->done[l->fx.done.operation][l->fx.done.result == 0]++;
+	if (l->fx.done.result == REDLOCK_E_CANCELLED) {
+		must(l, l->event.kind == RL_EV_CANCEL && l->fx.done.operation != REDLOCK_OP_RELEASE);
 		return;
 	}
-	switch (l->fx.done) {
+	switch (l->fx.done.operation) {
 	case REDLOCK_OP_ACQUIRE:
-		must(l, (l->fx.result == 0) == (l->lock.phase == RL_HELD));
-		must(l, l->fx.result != 0 || yes >= quorum);
-		must(l, l->fx.result != 0 || l->lock.rules->policy != &rl_kinds[RL_KIND_FENCED] || is_numbered(l));
+		must(l, (l->fx.done.result == 0) == (l->lock.phase == RL_HELD));
+		must(l, l->fx.done.result != 0 || yes >= quorum);
+		must(l,
+		     l->fx.done.result != 0 || l->lock.rules->policy != &rl_kinds[RL_KIND_FENCED] || is_numbered(l));
 		break;
 	case REDLOCK_OP_RELEASE:
-		must(l, (l->fx.result == 0) == was_there);
-		must(l, (l->fx.result == REDLOCK_E_GONE) == (no >= quorum));
+		must(l, (l->fx.done.result == 0) == was_there);
+		must(l, (l->fx.done.result == REDLOCK_E_GONE) == (no >= quorum));
 		must(l, l->lock.phase == RL_IDLE);
 		break;
 	case REDLOCK_OP_PROBE:
 		must(l, l->lock.phase == RL_IDLE);
 		/* fall through */
 	case REDLOCK_OP_QUERY:
-		must(l, (l->fx.result == 0) == (yes >= quorum));
-		must(l, (l->fx.result == REDLOCK_E_GONE) == (no > l->lock.rules->node_count - quorum));
+		must(l, (l->fx.done.result == 0) == (yes >= quorum));
+		must(l, (l->fx.done.result == REDLOCK_E_GONE) == (no > l->lock.rules->node_count - quorum));
 		break;
 	default:
-		must(l, l->fx.result != 0 || yes >= quorum);
-		must(l, l->fx.result != REDLOCK_E_GONE || l->lock.phase == RL_IDLE);
-		must(l, l->fx.result != REDLOCK_E_LOST || l->lock.phase == RL_LOST);
+		must(l, l->fx.done.result != 0 || yes >= quorum);
+		must(l, l->fx.done.result != REDLOCK_E_GONE || l->lock.phase == RL_IDLE);
+		must(l, l->fx.done.result != REDLOCK_E_LOST || l->lock.phase == RL_LOST);
 	}
 }
 
@@ -244,17 +248,19 @@ static bool is_busy(const struct ledger *l)
 		named = same > named ? same : named;
 		known += whose != RL_KEY_UNKNOWN;
 	}
-	return l->fx.result == REDLOCK_E_BUSY && (named >= l->lock.rules->quorum || known == 0 ||
-	                                          l->lock.rules->wait_ns > 0 || l->now_ns >= contention_end(l));
+	return l->fx.done.result == REDLOCK_E_BUSY &&
+	       (named >= l->lock.rules->quorum || known == 0 || l->lock.rules->wait_ns > 0 ||
+	        l->now_ns >= contention_end(l));
 }
 
 /* The result of an acquire that was cut short by its deadline may be that of an attempt before; any other is
  * that of this attempt. */
 static void check_refusal(const struct ledger *l)
 {
-	if (l->fx.done != REDLOCK_OP_ACQUIRE || l->fx.result == 0 || l->fx.result == REDLOCK_E_CANCELLED)
+	if (l->fx.done.operation != REDLOCK_OP_ACQUIRE || l->fx.done.result == 0 ||
+	    l->fx.done.result == REDLOCK_E_CANCELLED)
 		return;
-	if (l->fx.result == REDLOCK_E_DUPLICATE) {
+	if (l->fx.done.result == REDLOCK_E_DUPLICATE) {
 		unsigned duplicates = 0;
 		for (unsigned i = 0; i < l->lock.rules->node_count; i++)
 			duplicates += l->votes[i] == REDLOCK_VOTE_DUPLICATE;
@@ -268,16 +274,16 @@ static void check_refusal(const struct ledger *l)
 	/* no further attempt: that of the last one, without late votes; or a gate speaks for the others */
 	bool numbers_differ = l->before.phase == RL_RAISING;
 	if (l->before.phase == RL_PAUSED || l->before.queue.stage != RL_STAGE_ALL || numbers_differ) {
-		must(l, l->fx.result == REDLOCK_E_BUSY || l->fx.result == REDLOCK_E_NOQUORUM);
+		must(l, l->fx.done.result == REDLOCK_E_BUSY || l->fx.done.result == REDLOCK_E_NOQUORUM);
 		return;
 	}
 	unsigned definite = votes_of(l, REDLOCK_KIND_YES) + votes_of(l, REDLOCK_KIND_NO);
 	uint64_t end = rl_time_add(l->call_ns, l->lock.rules->wait_ns);
 	bool full = l->lock.rules->wait_ns == 0 || l->t0_ns + l->lock.rules->node_timeout_ns <= end;
 	if (definite >= l->lock.rules->quorum)
-		must(l, l->fx.result == REDLOCK_E_BUSY);
+		must(l, l->fx.done.result == REDLOCK_E_BUSY);
 	else if (full)
-		must(l, l->fx.result == REDLOCK_E_NOQUORUM);
+		must(l, l->fx.done.result == REDLOCK_E_NOQUORUM);
 }
 
 /* Validity grows only by a quorum of this very round, and counts from its start. */
@@ -361,11 +367,11 @@ static uint32_t proven(const struct ledger *l)
 static void check_again(const struct ledger *l)
 {
 	bool enters = l->before.phase == RL_ACQUIRING && l->before.queue.stage != RL_STAGE_ALL;
-	must(l, (l->before.phase == RL_LOOKING || enters) && l->claim_seq == l->fx.seq &&
+	must(l, (l->before.phase == RL_LOOKING || enters) && l->claim_seq == l->fx.send.seq &&
 	            l->lock.rules->policy != &rl_kinds[RL_KIND_OWN_VALUE]);
 	must(l, validity_by_hand(l) > l->now_ns + l->lock.rules->min_validity_ns);
 	for (unsigned i = 0; i < l->lock.rules->node_count; i++)
-		if ((l->fx.nodes & l->sent) >> i & 1)
+		if ((l->fx.send.nodes & l->sent) >> i & 1)
 			must(l, redlock_vote_kind(l->votes[i]) == REDLOCK_KIND_NO);
 }
 
@@ -374,57 +380,60 @@ static void check_send(const struct ledger *l)
 {
 	uint32_t all = (1u << l->lock.rules->node_count) - 1;
 	const struct rl_effects *fx = &l->fx;
-	bool by_proof = l->lock.rules->policy == &rl_kinds[RL_KIND_OWN_VALUE] && fx->seq == 0;
-	must(l, (fx->owed & ~all) == 0 && (fx->nodes & ~all) == 0);
-	must(l, fx->send != REDLOCK_OP_NONE || (fx->nodes == 0 && fx->seq == 0 && fx->owed == 0));
-	switch (fx->send) {
+	bool by_proof = l->lock.rules->policy == &rl_kinds[RL_KIND_OWN_VALUE] && fx->send.seq == 0;
+	must(l, (fx->send.owed & ~all) == 0 && (fx->send.nodes & ~all) == 0);
+	must(l, fx->send.operation != REDLOCK_OP_NONE ||
+	            (fx->send.nodes == 0 && fx->send.seq == 0 && fx->send.owed == 0));
+	switch (fx->send.operation) {
 	case REDLOCK_OP_ACQUIRE:
-		must(l, fx->seq == l->lock.round.seq && fx->seq != 0);
+		must(l, fx->send.seq == l->lock.round.seq && fx->send.seq != 0);
 		must(l, l->now_ns == l->call_ns || l->now_ns < contention_end(l));
-		if (fx->again) {
+		if (fx->send.again) {
 			check_again(l);
 			break;
 		}
-		must(l, fx->nodes == all ||
-		            (l->lock.queue.stage == RL_STAGE_GATE && fx->nodes == 1u << l->lock.queue.gate));
+		must(l, fx->send.nodes == all ||
+		            (l->lock.queue.stage == RL_STAGE_GATE && fx->send.nodes == 1u << l->lock.queue.gate));
 		must(l, l->before.queue.offered_ns != 0 ||
-		            (fx->enter &
+		            (fx->send.enter &
 		             ~((l->lock.queue.polls ? all : l->event.around.hears) & 1u << l->lock.queue.gate)) == 0);
-		must(l, l->lock.queue.polls == (fx->offered_ns == RL_QUEUE_POLLS) || fx->enter == 0);
-		must(l, !l->lock.queue.polls || fx->enter == 0 ||
+		must(l, l->lock.queue.polls == (fx->queue.offered_ns == RL_QUEUE_POLLS) || fx->send.enter == 0);
+		must(l, !l->lock.queue.polls || fx->send.enter == 0 ||
 		            ((l->event.around.hears >> l->lock.queue.gate & 1) == 0 && l->lock.rules->policy->polls &&
 		             l->now_ns - l->call_ns >= RL_PACE_MOST_NS));
 		must(l, l->before.phase == RL_IDLE || l->may_exist == 0);
 		must(l, l->lock.rules->policy != &rl_kinds[RL_KIND_OWN_VALUE] ||
 		            l->before.phase == RL_IDLE); /* one attempt */
-		must(l, fx->ttl_ns == l->lock.rules->ttl_ns);
+		must(l, fx->send.ttl_ns == l->lock.rules->ttl_ns);
 		break;
 	case REDLOCK_OP_EXTEND:
-		must(l, fx->nodes == all && fx->seq != 0 && fx->ttl_ns > 0 && fx->ttl_ns % RL_NS_PER_MS == 0);
+		must(l, fx->send.nodes == all && fx->send.seq != 0 && fx->send.ttl_ns > 0 &&
+		            fx->send.ttl_ns % RL_NS_PER_MS == 0);
 		must(l, l->lock.phase == RL_HELD ||
 		            (l->lock.phase == RL_IDLE && l->lock.rules->policy == &rl_kinds[RL_KIND_OWN_VALUE]));
 		must(l, l->lock.phase != RL_HELD || l->now_ns < l->lock.valid_until_ns);
 		break;
 	case RL_OP_LEAVE:
 		must(l, l->lock.rules->policy != &rl_kinds[RL_KIND_OWN_VALUE] || l->event.kind == RL_EV_RELEASE);
-		must(l, fx->nodes != 0);
-		if (fx->tidies) {
-			must(l, fx->seq == 0 && fx->owed == 0 && fx->quits);
+		must(l, fx->send.nodes != 0);
+		if (fx->queue.tidies) {
+			must(l, fx->send.seq == 0 && fx->send.owed == 0 && fx->queue.quits);
 			break;
 		}
 		/* fall through */
 	case REDLOCK_OP_RELEASE:
-		must(l, (l->may_exist & ~fx->nodes) == 0);
-		must(l, (l->may_exist & ~fx->owed & (by_proof ? proven(l) : all)) == 0);
-		must(l, !by_proof || (fx->owed & ~proven(l)) == 0);
-		must(l, (fx->owed & ~fx->nodes) == 0);
-		must(l, fx->nodes == all || by_proof || (fx->seq == 0 && l->before.queue.stage != RL_STAGE_ALL));
-		must(l, (fx->seq == 0) == (l->event.kind != RL_EV_RELEASE));
+		must(l, (l->may_exist & ~fx->send.nodes) == 0);
+		must(l, (l->may_exist & ~fx->send.owed & (by_proof ? proven(l) : all)) == 0);
+		must(l, !by_proof || (fx->send.owed & ~proven(l)) == 0);
+		must(l, (fx->send.owed & ~fx->send.nodes) == 0);
+		must(l, fx->send.nodes == all || by_proof ||
+		            (fx->send.seq == 0 && l->before.queue.stage != RL_STAGE_ALL));
+		must(l, (fx->send.seq == 0) == (l->event.kind != RL_EV_RELEASE));
 		break;
 	case REDLOCK_OP_PROBE: /* with a token of its own, and nothing to give back */
-		must(l, fx->nodes == all && fx->seq != 0 && fx->sign && fx->owed == 0);
+		must(l, fx->send.nodes == all && fx->send.seq != 0 && fx->send.sign && fx->send.owed == 0);
 		must(l, l->lock.phase == RL_IDLE && l->lock.rules->policy != &rl_kinds[RL_KIND_OWN_VALUE]);
-		must(l, fx->ttl_ns == l->lock.rules->ttl_ns);
+		must(l, fx->send.ttl_ns == l->lock.rules->ttl_ns);
 		break;
 	default:
 		break;

@@ -70,8 +70,8 @@ TEST(busy_in_every_order)
 		for (unsigned i = 0; i < 5 && rl_state_is_busy(&d.lock); i++)
 			drive_reply(&d, order[i], votes[order[i]]);
 		drive_keys(&d, "..000");
-		assert_int_equal(d.fx.done, REDLOCK_OP_ACQUIRE);
-		assert_int_equal(d.fx.result, REDLOCK_E_BUSY);
+		assert_int_equal(d.fx.done.operation, REDLOCK_OP_ACQUIRE);
+		assert_int_equal(d.fx.done.result, REDLOCK_E_BUSY);
 		orders++;
 	}
 	assert_int_equal(orders, 120);
@@ -151,11 +151,11 @@ TEST(random_tokens_are_given_back_everywhere)
 {
 	struct drive d = drive_idle(drive_rules(5));
 	drive_acquire(&d);
-	assert_int_equal(d.fx.nodes, 0x1f);
+	assert_int_equal(d.fx.send.nodes, 0x1f);
 	drive_play(&d, "votes NYDN; cancel");
-	assert_int_equal(d.fx.send, REDLOCK_OP_RELEASE);
-	assert_int_equal(d.fx.nodes, 0x1f);
-	assert_int_equal(d.fx.owed, 0x12); /* the one that said yes and the silent one */
+	assert_int_equal(d.fx.send.operation, REDLOCK_OP_RELEASE);
+	assert_int_equal(d.fx.send.nodes, 0x1f);
+	assert_int_equal(d.fx.send.owed, 0x12); /* the one that said yes and the silent one */
 }
 
 TEST(cancel_while_acquiring)
@@ -198,14 +198,14 @@ TEST(owed_is_where_the_key_may_be)
 		struct drive d = drive_idle(drive_rules(5));
 		drive_acquire(&d);
 		drive_reply(&d, 3, cases[i].vote);
-		for (unsigned node = 0; d.fx.send == REDLOCK_OP_NONE && node < 3; node++)
+		for (unsigned node = 0; d.fx.send.operation == REDLOCK_OP_NONE && node < 3; node++)
 			drive_reply(&d, node, REDLOCK_VOTE_NO);
-		if (d.fx.send == REDLOCK_OP_QUERY)
+		if (d.fx.send.operation == REDLOCK_OP_QUERY)
 			drive_keys(&d, "000");
-		assert_int_equal(d.fx.send, REDLOCK_OP_RELEASE);
-		assert_int_equal(d.fx.seq, 0);
-		assert_int_equal((d.fx.owed >> 3 & 1) != 0, cases[i].owed);
-		assert_int_equal(d.fx.owed >> 4 & 1, 1); /* the silent one */
+		assert_int_equal(d.fx.send.operation, REDLOCK_OP_RELEASE);
+		assert_int_equal(d.fx.send.seq, 0);
+		assert_int_equal((d.fx.send.owed >> 3 & 1) != 0, cases[i].owed);
+		assert_int_equal(d.fx.send.owed >> 4 & 1, 1); /* the silent one */
 	}
 }
 
@@ -243,11 +243,11 @@ TEST(one_server_has_one_vote)
 		d.twins = 3;
 		if (extends)
 			drive_extend(&d, 30000);
-		for (unsigned k = 0; k < 3 && d.fx.done == REDLOCK_OP_NONE; k++)
+		for (unsigned k = 0; k < 3 && d.fx.done.operation == REDLOCK_OP_NONE; k++)
 			if (order[k] < strlen(votes))
 				drive_reply(&d, order[k], drive_vote(votes[order[k]]));
-		assert_int_equal(d.fx.done, cases[i / COUNT(orders)].operation);
-		assert_int_equal(d.fx.result, cases[i / COUNT(orders)].result);
+		assert_int_equal(d.fx.done.operation, cases[i / COUNT(orders)].operation);
+		assert_int_equal(d.fx.done.result, cases[i / COUNT(orders)].result);
 	}
 }
 

@@ -36,8 +36,8 @@ TEST(the_leader_insists)
 TEST(the_others_step_aside)
 {
 	struct drive d = split(drive_rules(3), "NYN", "0*2");
-	assert_int_equal(d.fx.send, REDLOCK_OP_RELEASE);
-	assert_int_equal(d.fx.owed, 2);
+	assert_int_equal(d.fx.send.operation, REDLOCK_OP_RELEASE);
+	assert_int_equal(d.fx.send.owed, 2);
 	drive_play(&d, "until 21; at 30");
 	drive_keys(&d, "0_2"); /* the leader has not got it yet */
 	drive_tells(&d, "until 32; at 40; keys 0.0",
@@ -56,11 +56,11 @@ TEST(a_leader_vanishes)
 		drive_ticks_until(&d, 21);
 		drive_keys(&d, left[i]);
 		assert_int_equal(d.lock.phase, RL_ACQUIRING);
-		assert_false(d.fx.again);
-		assert_int_equal(d.fx.seq, 4);
+		assert_false(d.fx.send.again);
+		assert_int_equal(d.fx.send.seq, 4);
 		drive_reply_to(&d, 1, 0, REDLOCK_VOTE_YES); /* of the token that was given back */
 		drive_votes(&d, "Y.Y");
-		assert_int_equal(d.fx.result, 0);
+		assert_int_equal(d.fx.done.result, 0);
 		assert_true(d.lock.valid_until_ns == rl_time_ms(21 + 29698)); /* counted anew */
 	}
 }
@@ -81,7 +81,7 @@ TEST(the_order_is_shared)
 	d.order = order;
 	drive_keys(&d, "..*");
 	assert_int_equal(d.lock.phase, RL_INSISTING);
-	assert_int_equal(d.fx.nodes, 3);
+	assert_int_equal(d.fx.send.nodes, 3);
 }
 
 /* Contenders that do not agree on the order are told apart by their tokens, after two node timeouts. */
@@ -123,7 +123,7 @@ TEST(split_votes_have_a_bound)
 		if (d.lock.phase == RL_LOOKING)
 			drive_keys(&d, "0_2");
 	}
-	assert_int_equal(d.fx.result, REDLOCK_E_BUSY);
+	assert_int_equal(d.fx.done.result, REDLOCK_E_BUSY);
 	assert_true(d.now_ns == rl_time_ms(1000));
 	assert_in_range(looks, 40, 50);
 }
@@ -139,9 +139,9 @@ TEST(insisting_has_a_bound)
 		if (d.lock.phase == RL_LOOKING)
 			drive_keys(&d, "*12");
 	}
-	assert_int_equal(d.fx.result, REDLOCK_E_BUSY);
-	assert_int_equal(d.fx.send, REDLOCK_OP_RELEASE);
-	assert_int_equal(d.fx.owed, 1);
+	assert_int_equal(d.fx.done.result, REDLOCK_E_BUSY);
+	assert_int_equal(d.fx.send.operation, REDLOCK_OP_RELEASE);
+	assert_int_equal(d.fx.send.owed, 1);
 }
 
 /* A process that was stopped meanwhile looks no more. So it is with answers that come too late. */
@@ -151,7 +151,7 @@ TEST(a_late_process)
 	drive_tells(&d, "at 2000; tick", "[ 2000.000] watching: tick -> idle NYN | done acquire BUSY\n");
 	d = drive_idle(d.rules);
 	drive_play(&d, "acquire; at 1000; votes NN");
-	assert_int_equal(d.fx.result, REDLOCK_E_BUSY);
+	assert_int_equal(d.fx.done.result, REDLOCK_E_BUSY);
 }
 
 /* A vote of the first SETs counts in each stage, and with the validity that they have. */
@@ -198,8 +198,8 @@ TEST(nobody_may_query)
 	struct drive d = split(drive_rules(3), "YNN", "???");
 	assert_int_equal(d.lock.phase, RL_INSISTING);
 	d = split(d.rules, "NYN", "???");
-	assert_int_equal(d.fx.result, REDLOCK_E_BUSY);
-	assert_int_equal(d.fx.owed, 2);
+	assert_int_equal(d.fx.done.result, REDLOCK_E_BUSY);
+	assert_int_equal(d.fx.send.owed, 2);
 	d = drive_idle(d.rules);
 	drive_play(&d, "acquire; votes NYN");
 	for (unsigned node = 0; node < 3; node++) { /* no node takes the question: the last one decides */
@@ -211,7 +211,7 @@ TEST(nobody_may_query)
 		assert_true(rl_state_is_busy(&d.lock));
 		rl_lock_step(&d.lock, &refused, &d.fx);
 	}
-	assert_int_equal(d.fx.result, REDLOCK_E_BUSY);
+	assert_int_equal(d.fx.done.result, REDLOCK_E_BUSY);
 }
 
 /* Validity counts from the first SET. A claim that can no longer be granted is given back, for a fresh token.
@@ -221,7 +221,7 @@ TEST(validity_runs_out)
 	struct rl_rules rules = drive_rules(3);
 	rules.min_validity_ns = rl_time_ms(29698 - 20); /* granted before 20 ms, not at 20 ms */
 	struct drive d = split(rules, "YNN", "*12");
-	assert_int_equal(d.fx.send, REDLOCK_OP_RELEASE);
+	assert_int_equal(d.fx.send.operation, REDLOCK_OP_RELEASE);
 	assert_int_equal(d.lock.phase, RL_WATCHING);
 	drive_play(&d, "until 21; keys _12");
 	assert_int_equal(d.lock.phase, RL_ACQUIRING);
@@ -257,9 +257,9 @@ TEST(cancelled_in_each_stage)
 		assert_int_equal(d.lock.phase, stages[i].phase);
 		drive_cancel(&d);
 		assert_int_equal(d.lock.phase, RL_IDLE);
-		assert_int_equal(d.fx.result, REDLOCK_E_CANCELLED);
-		assert_int_equal(d.fx.owed, stages[i].owed);
-		assert_int_equal(d.fx.send != REDLOCK_OP_NONE, stages[i].owed != 0);
+		assert_int_equal(d.fx.done.result, REDLOCK_E_CANCELLED);
+		assert_int_equal(d.fx.send.owed, stages[i].owed);
+		assert_int_equal(d.fx.send.operation != REDLOCK_OP_NONE, stages[i].owed != 0);
 	}
 }
 
@@ -309,7 +309,7 @@ TEST(without_memory_for_findings)
 	assert_int_equal(d.lock.phase, RL_HELD);
 	drive_query(&d);
 	drive_votes(&d, "YYY");
-	assert_int_equal(d.fx.done, REDLOCK_OP_QUERY);
+	assert_int_equal(d.fx.done.operation, REDLOCK_OP_QUERY);
 }
 
 TESTS()

@@ -66,18 +66,18 @@ static void step(struct contest *c, unsigned client, struct rl_event event)
 	event.around.order = c->order[client];
 	event.reply.identified = true;
 	assert_int_equal(rl_lock_step(&c->lock[client], &event, &fx), 0);
-	if (fx.send == REDLOCK_OP_ACQUIRE && !fx.again)
+	if (fx.send.operation == REDLOCK_OP_ACQUIRE && !fx.send.again)
 		c->token[client] = c->tokens++ * CLIENTS_MAX + (int)client;
-	for (unsigned i = 0; i < c->nodes && fx.send != REDLOCK_OP_NONE; i++)
-		if ((fx.nodes >> i & 1) != 0)
+	for (unsigned i = 0; i < c->nodes && fx.send.operation != REDLOCK_OP_NONE; i++)
+		if ((fx.send.nodes >> i & 1) != 0)
 			send_message(c, (struct message){.up = true,
 			                                 .client = client,
 			                                 .node = c->real[client][i],
-			                                 .operation = fx.send,
-			                                 .seq = fx.seq,
+			                                 .operation = fx.send.operation,
+			                                 .seq = fx.send.seq,
 			                                 .token = c->token[client]});
-	if (fx.done == REDLOCK_OP_ACQUIRE) {
-		c->result[client] = fx.result;
+	if (fx.done.operation == REDLOCK_OP_ACQUIRE) {
+		c->result[client] = fx.done.result;
 		c->end_ns[client] = c->now_ns;
 	}
 }

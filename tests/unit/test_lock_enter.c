@@ -136,7 +136,7 @@ TEST(a_gate_that_was_passed_over_is_tried_again)
 {
 	struct drive d = refused(3, 7);
 	drive_play(&d, "votes D; at 2; tick");
-	assert_int_equal(d.fx.nodes, 2);
+	assert_int_equal(d.fx.send.nodes, 2);
 	drive_gate(&d, REDLOCK_VOTE_NO, 2, 90000, 2);
 	for (unsigned polls = 0; d.lock.queue.gate != 0; polls++) {
 		assert_true(polls < 100 && d.now_ns < rl_time_ms(2000));
@@ -145,7 +145,7 @@ TEST(a_gate_that_was_passed_over_is_tried_again)
 			drive_gate(&d, REDLOCK_VOTE_NO, 2, 90000 - (int)(d.now_ns / RL_NS_PER_MS), 2);
 		drive_forget(&d);
 	}
-	assert_true(d.now_ns >= rl_time_ms(1001) && d.fx.nodes == 1);
+	assert_true(d.now_ns >= rl_time_ms(1001) && d.fx.send.nodes == 1);
 }
 
 /* The gate may have an orphaned key. Once a second is enough; the second in line leaves it to the first. */
@@ -160,9 +160,9 @@ TEST(the_first_in_line_looks_past_the_gate)
 		drive_gate(&d, REDLOCK_VOTE_NO, 2, 90000, place);
 		for (unsigned i = 0; i < COUNT(polls); i++) {
 			bool looks = polls[i].looks && place < 2;
-			d.lock.retry_at_ns = rl_time_ms(polls[i].at_ms);
+			d.lock.wait.retry_at_ns = rl_time_ms(polls[i].at_ms);
 			drive_ticks_until(&d, polls[i].at_ms);
-			assert_int_equal(d.fx.nodes, looks ? 7 : 1);
+			assert_int_equal(d.fx.send.nodes, looks ? 7 : 1);
 			drive_votes(&d, looks ? "NYN" : "N");
 			drive_ticks_until(&d, polls[i].at_ms + looks);
 			drive_votes(&d, looks ? "N" : "");
@@ -196,7 +196,7 @@ TEST(a_turn_that_takes_too_long)
 	struct drive d = placed(3);
 	d.rules.min_validity_ns = rl_time_ms(29690);
 	drive_play(&d, "at 9; wake 0; at 39; votes YY");
-	assert_true(d.lock.phase == RL_PAUSED && d.fx.send == RL_OP_RELEASE && d.fx.owed == 7);
+	assert_true(d.lock.phase == RL_PAUSED && d.fx.send.operation == RL_OP_RELEASE && d.fx.send.owed == 7);
 }
 
 SCENARIO(a_turn_without_the_gate, placed(5), "at 9; wake 0; votes .YYY; at 20; release; wake 0",
@@ -260,7 +260,7 @@ TEST(a_queued_handle_asks_nobody)
 	struct rl_event front = {.kind = RL_EV_WAKE, .message.front = true};
 	d.now_ns = rl_time_ms(drive_deadline_ms(&d) + 1);
 	drive_step(&d, tick);
-	assert_true(d.lock.phase == RL_PAUSED && d.fx.send == RL_OP_NONE);
+	assert_true(d.lock.phase == RL_PAUSED && d.fx.send.operation == RL_OP_NONE);
 	assert_int_equal(drive_deadline_ms(&d), d.now_ns / RL_NS_PER_MS + 1000);
 	drive_step(&d, front);
 	assert_int_equal(drive_deadline_ms(&d), d.now_ns / RL_NS_PER_MS);
@@ -271,9 +271,10 @@ TEST(a_queued_handle_asks_nobody)
 	d = drive_idle(drive_waiting_rules(3, 500));
 	struct rl_event acquire = {.kind = RL_EV_ACQUIRE, .around.behind_ns = UINT64_MAX};
 	drive_step(&d, acquire);
-	assert_true(d.lock.phase == RL_PAUSED && d.fx.send == RL_OP_NONE && drive_deadline_ms(&d) == 500);
+	assert_true(d.lock.phase == RL_PAUSED && d.fx.send.operation == RL_OP_NONE &&
+	            drive_deadline_ms(&d) == 500);
 	drive_play(&d, "at 500; tick");
-	assert_true(d.fx.done == REDLOCK_OP_ACQUIRE && d.fx.result == REDLOCK_E_BUSY);
+	assert_true(d.fx.done.operation == REDLOCK_OP_ACQUIRE && d.fx.done.result == REDLOCK_E_BUSY);
 }
 
 /* ---- a key that is gone ---- */
@@ -283,7 +284,7 @@ static struct drive first_in_line(void)
 {
 	struct drive d = refused(3, 1);
 	drive_gate(&d, REDLOCK_VOTE_NO, 1, 60000, 1);
-	d.lock.retry_at_ns = rl_time_ms(2000);
+	d.lock.wait.retry_at_ns = rl_time_ms(2000);
 	drive_forget(&d);
 	return d;
 }
@@ -305,10 +306,10 @@ TEST(a_key_that_is_gone_is_asked_for)
 		lose_key(&d, 1);
 		assert_int_equal(drive_deadline_ms(&d), 2000); /* not its gate */
 		lose_key(&d, 0);
-		assert_true(d.fx.send == RL_OP_NONE && drive_deadline_ms(&d) == rows[i][2]);
+		assert_true(d.fx.send.operation == RL_OP_NONE && drive_deadline_ms(&d) == rows[i][2]);
 		drive_forget(&d);
 		drive_ticks_until(&d, rows[i][2]);
-		assert_true(d.lock.queue.stage == RL_STAGE_CLAIM && d.fx.nodes == 7 && d.fx.stands);
+		assert_true(d.lock.queue.stage == RL_STAGE_CLAIM && d.fx.send.nodes == 7 && d.fx.queue.stands);
 		drive_votes(&d, "NNN");
 		assert_true(d.lock.phase == RL_PAUSED && drive_deadline_ms(&d) > rows[i][2]);
 	}
@@ -321,10 +322,10 @@ TEST(when_a_key_that_is_gone_does_not_matter)
 	drive_at(&d, 500);
 	lose_key(&d, 0);
 	drive_wake(&d, 0);
-	assert_true(d.lock.phase == RL_ACQUIRING && d.fx.nodes == 7);
+	assert_true(d.lock.phase == RL_ACQUIRING && d.fx.send.nodes == 7);
 	uint64_t deadline = drive_deadline_ns(&d);
 	lose_key(&d, 0);
-	assert_true(d.fx.send == RL_OP_NONE && drive_deadline_ns(&d) == deadline);
+	assert_true(d.fx.send.operation == RL_OP_NONE && drive_deadline_ns(&d) == deadline);
 	d = placed(3);
 	deadline = drive_deadline_ns(&d);
 	lose_key(&d, 0);
@@ -363,10 +364,11 @@ TEST(a_wait_that_ends_at_a_gate_that_fails)
 {
 	struct drive d = placed(3);
 	drive_play(&d, "at 50000; tick");
-	assert_true(d.fx.send == RL_OP_ACQUIRE && d.lock.queue.stage == RL_STAGE_GATE);
+	assert_true(d.fx.send.operation == RL_OP_ACQUIRE && d.lock.queue.stage == RL_STAGE_GATE);
 	drive_play(&d, "at 59999; votes D");
-	assert_true(d.lock.phase == RL_IDLE && d.fx.done == REDLOCK_OP_ACQUIRE);
-	assert_true(d.fx.send == RL_OP_LEAVE && d.fx.quits && d.fx.nodes == 1 && !d.lock.queue.placed);
+	assert_true(d.lock.phase == RL_IDLE && d.fx.done.operation == REDLOCK_OP_ACQUIRE);
+	assert_true(d.fx.send.operation == RL_OP_LEAVE && d.fx.queue.quits && d.fx.send.nodes == 1 &&
+	            !d.lock.queue.placed);
 }
 
 /* The place is given up also if the gate tells of no one who waits: a queue may have been deleted. */
@@ -375,8 +377,9 @@ TEST(a_wait_that_ends_at_an_empty_queue)
 	struct drive d = placed(3);
 	drive_play(&d, "at 50000; tick; at 60000");
 	drive_gate(&d, REDLOCK_VOTE_NO, 0, 8000, 0);
-	assert_true(d.lock.phase == RL_IDLE && d.fx.done == REDLOCK_OP_ACQUIRE);
-	assert_true(d.fx.send == RL_OP_LEAVE && d.fx.quits && d.fx.nodes == 1 && !d.lock.queue.placed);
+	assert_true(d.lock.phase == RL_IDLE && d.fx.done.operation == REDLOCK_OP_ACQUIRE);
+	assert_true(d.fx.send.operation == RL_OP_LEAVE && d.fx.queue.quits && d.fx.send.nodes == 1 &&
+	            !d.lock.queue.placed);
 }
 
 SCENARIO(a_turn_for_nobody_goes_on, drive_idle(drive_rules(3)), "wake 2",
@@ -405,12 +408,12 @@ TEST(a_waiter_without_messages_asks)
 	assert_true(drive_deadline_ms(&d) > 2); /* not its gate */
 	deaf.node = 0;
 	drive_step(&d, deaf);
-	assert_true(d.lock.phase == RL_PAUSED && drive_deadline_ms(&d) == 2 && d.fx.send == RL_OP_NONE);
+	assert_true(d.lock.phase == RL_PAUSED && drive_deadline_ms(&d) == 2 && d.fx.send.operation == RL_OP_NONE);
 	d.hears = 0;
 	drive_play(&d, "at 3; tick");
-	assert_true(d.fx.send == RL_OP_ACQUIRE && d.fx.nodes == 1 && d.fx.enter == 0);
+	assert_true(d.fx.send.operation == RL_OP_ACQUIRE && d.fx.send.nodes == 1 && d.fx.send.enter == 0);
 	drive_cancel(&d);
-	assert_true(d.fx.send == RL_OP_LEAVE && d.fx.quits && d.fx.nodes == 1);
+	assert_true(d.fx.send.operation == RL_OP_LEAVE && d.fx.queue.quits && d.fx.send.nodes == 1);
 }
 
 /* The turn of an acquire that is over by now. */
@@ -420,7 +423,8 @@ TEST(an_old_turn_goes_on)
 	struct rl_event old = {.kind = RL_EV_WAKE, .message.call = (uint16_t)(d.lock.queue.call - 1)};
 	drive_step(&d, old);
 	assert_int_equal(d.lock.phase, RL_PAUSED);
-	assert_true(d.fx.send == RL_OP_LEAVE && d.fx.tidies && d.fx.call == old.message.call);
+	assert_true(d.fx.send.operation == RL_OP_LEAVE && d.fx.queue.tidies &&
+	            d.fx.queue.call == old.message.call);
 }
 
 /* A place is left behind at a gate that was passed over. */
@@ -431,7 +435,7 @@ TEST(a_turn_at_another_gate_goes_on)
 	drive_gate(&d, REDLOCK_VOTE_NO, 2, 90000, 1);
 	drive_wake(&d, 0);
 	assert_int_equal(d.lock.phase, RL_PAUSED);
-	assert_true(d.fx.send == RL_OP_LEAVE && d.fx.tidies && d.fx.nodes == 1);
+	assert_true(d.fx.send.operation == RL_OP_LEAVE && d.fx.queue.tidies && d.fx.send.nodes == 1);
 }
 
 /* ---- time ---- */
@@ -446,7 +450,7 @@ static uint64_t pause_ms(struct drive *d)
 static void poll_at(struct drive *d, uint64_t ms)
 {
 	if (d->lock.phase == RL_PAUSED) {
-		d->lock.retry_at_ns = rl_time_ms(ms - 1);
+		d->lock.wait.retry_at_ns = rl_time_ms(ms - 1);
 		drive_ticks_until(d, ms - 1);
 		if (d->lock.queue.stage == RL_STAGE_ALL)
 			drive_votes(d, "NNN");
@@ -515,7 +519,7 @@ TEST(the_last_try_asks_all)
 	unsigned all = 0;
 	drive_acquire(&d);
 	while (rl_state_is_busy(&d.lock)) {
-		all = d.fx.send == RL_OP_ACQUIRE ? d.lock.queue.stage == RL_STAGE_ALL : all;
+		all = d.fx.send.operation == RL_OP_ACQUIRE ? d.lock.queue.stage == RL_STAGE_ALL : all;
 		drive_votes(&d, d.lock.queue.stage == RL_STAGE_ALL ? "NN" : "N");
 		drive_forget(&d);
 		if (!rl_state_is_busy(&d.lock))
@@ -523,7 +527,7 @@ TEST(the_last_try_asks_all)
 		d.now_ns = drive_deadline_ns(&d);
 		drive_tick(&d);
 	}
-	assert_int_equal(d.fx.result, REDLOCK_E_BUSY);
+	assert_int_equal(d.fx.done.result, REDLOCK_E_BUSY);
 	assert_true(all == 1 && d.now_ns <= rl_time_ms(500));
 }
 
@@ -536,7 +540,7 @@ TEST(the_name_says_where_the_order_begins)
 		d.order = order;
 		d.lock.queue.turn = turn;
 		drive_play(&d, "acquire; votes NNN; at 1; tick");
-		assert_int_equal(d.fx.nodes, 1u << order[turn]);
+		assert_int_equal(d.fx.send.nodes, 1u << order[turn]);
 	}
 }
 

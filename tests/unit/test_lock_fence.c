@@ -143,11 +143,11 @@ TEST(waiters_are_raised_too)
 	d.hears = 7;
 	drive_play(&d, "acquire; votes NNN; until 3");
 	assert_int_equal(d.lock.queue.stage, RL_STAGE_GATE);
-	assert_true(d.fx.stands && d.fx.offered_ns == 0);
+	assert_true(d.fx.queue.stands && d.fx.queue.offered_ns == 0);
 	drive_gate(&d, REDLOCK_VOTE_YES, 1, 7, 0); /* number 7 */
 	drive_play(&d, "yes -,5,5");
-	assert_true(d.lock.phase == RL_RAISING && d.fx.send == RL_OP_RAISE && d.fx.enter == 0);
-	assert_false(d.fx.stands);
+	assert_true(d.lock.phase == RL_RAISING && d.fx.send.operation == RL_OP_RAISE && d.fx.send.enter == 0);
+	assert_false(d.fx.queue.stands);
 	drive_play(&d, "votes ..N; until 250");
 	assert_true(d.lock.phase != RL_RAISING && d.lock.verdict == REDLOCK_E_BUSY);
 }

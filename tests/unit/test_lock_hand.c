@@ -68,7 +68,7 @@ TEST(a_waiter_for_nearly_the_whole_ttl_offers_nothing)
 		struct drive d = drive_idle(rules);
 		d.hears = ALL_OF_3;
 		drive_play(&d, "acquire; votes NNN; at 1; tick");
-		assert_true(d.fx.stands && (d.lock.queue.offered_ns == 0) == picky);
+		assert_true(d.fx.queue.stands && (d.lock.queue.offered_ns == 0) == picky);
 	}
 }
 
@@ -77,8 +77,8 @@ TEST(an_offer_is_renewed)
 {
 	struct drive d = offering(3, ALL_OF_3);
 	drive_play(&d, "at 60; tick");
-	assert_true(d.fx.send == RL_OP_ACQUIRE && !d.fx.sign && d.fx.stands);
-	assert_true(d.fx.offered_ns > rl_time_ms(1) && d.lock.queue.offered_ns == rl_time_ms(1));
+	assert_true(d.fx.send.operation == RL_OP_ACQUIRE && !d.fx.send.sign && d.fx.queue.stands);
+	assert_true(d.fx.queue.offered_ns > rl_time_ms(1) && d.lock.queue.offered_ns == rl_time_ms(1));
 }
 
 /* The waiter's messages may be lost: nodes are asked in a way that recognises a key of ours. */
@@ -89,9 +89,9 @@ TEST(a_deaf_waiter_keeps_its_offer)
 	d.hears = 0;
 	drive_at(&d, 2 + drive_deadline_ms(&d));
 	drive_tick(&d);
-	assert_true(d.fx.enter == 1 && d.fx.stands && !d.fx.sign && d.fx.offered_ns == 0);
+	assert_true(d.fx.send.enter == 1 && d.fx.queue.stands && !d.fx.send.sign && d.fx.queue.offered_ns == 0);
 	drive_play(&d, "votes Y");
-	assert_true(d.fx.send == RL_OP_ACQUIRE && d.fx.enter == 6 && d.fx.again);
+	assert_true(d.fx.send.operation == RL_OP_ACQUIRE && d.fx.send.enter == 6 && d.fx.send.again);
 	drive_play(&d, "votes .Y");
 	assert_int_equal(d.lock.phase, RL_HELD);
 }
@@ -103,7 +103,7 @@ TEST(a_waiter_that_asks_all_keeps_its_place)
 	struct drive d = offering(3, ALL_OF_3);
 	drive_at(&d, 59999);
 	drive_tick(&d);
-	assert_true(d.fx.enter == ALL_OF_3 && d.fx.stands && d.lock.queue.stage == RL_STAGE_ALL);
+	assert_true(d.fx.send.enter == ALL_OF_3 && d.fx.queue.stands && d.lock.queue.stage == RL_STAGE_ALL);
 	drive_gate(&d, REDLOCK_VOTE_NO, 2, 8000, 0);
 	assert_true(d.lock.queue.placed && d.lock.queue.place == 2);
 }
@@ -142,7 +142,7 @@ TEST(an_offer_from_before_a_leap_is_void)
 	drive_expect(&d, "[   10.000] paused: hand node 0 -> paused N.. until 9.000\n"
 	                 "[   10.000] paused: hand node 0 -> paused N.. until 9.000\n");
 	drive_ticks_until(&d, 10); /* one that is made now is good */
-	assert_int_equal(d.fx.offered_ns, rl_time_ms(10) + 1);
+	assert_int_equal(d.fx.queue.offered_ns, rl_time_ms(10) + 1);
 	drive_at(&d, 11);
 	hand(&d, 0, "ours", 11);
 	assert_true(d.lock.phase == RL_ACQUIRING && d.lock.round.t0_ns == rl_time_ms(10));
@@ -172,7 +172,7 @@ TEST(an_old_hand_over_is_renewed)
 	d = handed(4000);
 	assert_int_equal(drive_deadline_ms(&d), 4000);
 	drive_tick(&d);
-	assert_int_equal(d.fx.send, RL_OP_EXTEND);
+	assert_int_equal(d.fx.send.operation, RL_OP_EXTEND);
 }
 
 /* Nor is it relied on when its time is over: the clock of who offered it says so. */
@@ -195,7 +195,7 @@ TEST(missing_votes_are_asked_for)
 	drive_ticks_until(&d, 15);
 	drive_expect(
 	    &d, "[   15.000] acquiring: tick -> acquiring .Y... | send enter #3 again to 1d ttl 30000.000\n");
-	assert_true(d.fx.enter == 0x1d && d.fx.stands && d.lock.claim.owed == ALL_OF_5);
+	assert_true(d.fx.send.enter == 0x1d && d.fx.queue.stands && d.lock.claim.owed == ALL_OF_5);
 	drive_play(&d, "votes N.YNN");
 	assert_int_equal(d.lock.phase, RL_ACQUIRING);
 	while (d.lock.phase == RL_ACQUIRING) {
@@ -203,7 +203,8 @@ TEST(missing_votes_are_asked_for)
 		drive_tick(&d);
 	}
 	assert_true(d.now_ns >= rl_time_ms(210) && d.now_ns < rl_time_ms(250));
-	assert_true(d.lock.phase == RL_PAUSED && d.lock.queue.offered_ns == 0 && d.fx.send == RL_OP_LEAVE);
+	assert_true(d.lock.phase == RL_PAUSED && d.lock.queue.offered_ns == 0 &&
+	            d.fx.send.operation == RL_OP_LEAVE);
 }
 
 /* Not while an answer is on its way: a second question would find the key of the first, and its answer counts
@@ -217,9 +218,9 @@ TEST(a_node_with_an_open_question_is_not_asked_again)
 	drive_play(&d, "votes N; forget");
 	for (uint64_t ms = 16; ms < 100; ms++) {
 		drive_ticks_until(&d, ms);
-		if (d.fx.send != RL_OP_NONE)
-			assert_int_equal(d.fx.nodes, 1);
-		drive_votes(&d, d.fx.send != RL_OP_NONE ? "N" : "");
+		if (d.fx.send.operation != RL_OP_NONE)
+			assert_int_equal(d.fx.send.nodes, 1);
+		drive_votes(&d, d.fx.send.operation != RL_OP_NONE ? "N" : "");
 	}
 	drive_play(&d, "votes ..YY");
 	assert_int_equal(d.lock.phase, RL_HELD);
@@ -287,18 +288,18 @@ TEST(a_release_hands_over_to_whom_it_knows)
 	struct drive d = handed(500);
 	d.now_ns = rl_time_ms(510);
 	release_to(&d, 500);
-	assert_true(d.fx.send == RL_OP_HAND && d.fx.nodes == ALL_OF_3 && d.fx.bars);
+	assert_true(d.fx.send.operation == RL_OP_HAND && d.fx.send.nodes == ALL_OF_3 && d.fx.queue.bars);
 	d = handed(500);
 	release_to(&d, 0);
-	assert_int_equal(d.fx.send, RL_OP_LEAVE);
+	assert_int_equal(d.fx.send.operation, RL_OP_LEAVE);
 	d = drive_held(drive_rules(3));
 	drive_forget(&d);
 	release_to(&d, 500); /* nobody waits */
-	assert_int_equal(d.fx.send, RL_OP_RELEASE);
+	assert_int_equal(d.fx.send.operation, RL_OP_RELEASE);
 	d = handed(500);
 	drive_play(&d, "at 29699; tick");
 	release_to(&d, 29699); /* it is lost */
-	assert_int_equal(d.fx.send, RL_OP_LEAVE);
+	assert_int_equal(d.fx.send.operation, RL_OP_LEAVE);
 }
 
 /* Not after a second, nor after an eighth of the TTL. */
@@ -316,7 +317,7 @@ TEST(a_release_hands_over_to_whom_it_was_told_just_now)
 		d.rules.ttl_ns = rl_time_ms(cases[i].ttl_ms);
 		d.now_ns = rl_time_ms(500 + cases[i].told_ms);
 		release_to(&d, 500);
-		assert_int_equal(d.fx.send, cases[i].send);
+		assert_int_equal(d.fx.send.operation, cases[i].send);
 	}
 }
 
@@ -330,8 +331,8 @@ TEST(a_failed_attempt_revokes)
 	struct drive d = offering(3, ALL_OF_3);
 	drive_wake(&d, 0);
 	drive_play(&d, "votes NN");
-	assert_true(d.fx.send == RL_OP_LEAVE && d.fx.bars && d.fx.quiet && !d.fx.quits && d.lock.queue.placed &&
-	            d.lock.queue.offered_ns == 0);
+	assert_true(d.fx.send.operation == RL_OP_LEAVE && d.fx.queue.bars && d.fx.queue.quiet &&
+	            !d.fx.queue.quits && d.lock.queue.placed && d.lock.queue.offered_ns == 0);
 }
 
 /* Another gate: the place at the old one is given up first. */
@@ -341,7 +342,7 @@ TEST(a_gate_that_is_another_one_now)
 	struct drive d = offering(3, ALL_OF_3);
 	d.order = other;
 	drive_play(&d, "at 100; tick");
-	assert_true(d.fx.send == RL_OP_LEAVE && d.fx.quits && d.fx.nodes == ALL_OF_3 &&
+	assert_true(d.fx.send.operation == RL_OP_LEAVE && d.fx.queue.quits && d.fx.send.nodes == ALL_OF_3 &&
 	            d.lock.phase == RL_PAUSED);
 	drive_ticks_until(&d, 101);
 	assert_true(d.lock.phase == RL_ACQUIRING && d.lock.queue.gate == 1 && d.lock.queue.placed);
@@ -363,7 +364,7 @@ static void refuse_until(struct drive *d, uint64_t ms, int place)
 	while (drive_deadline_ns(d) <= rl_time_ms(ms)) {
 		ask_next(d);
 		if (d->lock.queue.stage == RL_STAGE_GATE)
-			drive_gate(d, REDLOCK_VOTE_NO, 2, 20000, d->fx.stands ? place : 0);
+			drive_gate(d, REDLOCK_VOTE_NO, 2, 20000, d->fx.queue.stands ? place : 0);
 		else
 			drive_votes(d, "NNN");
 		drive_forget(d);
@@ -400,15 +401,15 @@ TEST(a_place_is_kept_by_asking)
 		uint64_t pause_ns = drive_deadline_ns(&d) - d.now_ns;
 		assert_in_range(pause_ns, 1, RL_PACE_POLL_NS * PLACE * 3 / 2);
 		ask_next(&d);
-		asked += d.fx.enter == 1 && d.fx.stands && d.fx.offered_ns == RL_QUEUE_POLLS;
+		asked += d.fx.send.enter == 1 && d.fx.queue.stands && d.fx.queue.offered_ns == RL_QUEUE_POLLS;
 		drive_gate(&d, REDLOCK_VOTE_NO, 2, 20000, PLACE);
 		drive_forget(&d);
 	}
 	assert_true(asked >= TIMES / 2); /* the other times it looks past its gate */
 	d.hears = ALL_OF_3;
-	while (!d.fx.stands)
+	while (!d.fx.queue.stands)
 		ask_next(&d);
-	assert_true(d.fx.offered_ns > RL_QUEUE_POLLS && !d.lock.queue.polls);
+	assert_true(d.fx.queue.offered_ns > RL_QUEUE_POLLS && !d.lock.queue.polls);
 	drive_gate(&d, REDLOCK_VOTE_NO, 2, 20000, PLACE);
 	d.hears = 0;
 	refuse_until(&d, d.now_ns / RL_NS_PER_MS + 5000, PLACE);

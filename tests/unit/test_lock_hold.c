@@ -5,7 +5,7 @@
 TEST(extend_is_granted)
 {
 	struct drive d = drive_begin_held(drive_rules(3), "at 10000; extend 30000");
-	assert_int_equal(d.fx.nodes, 7);
+	assert_int_equal(d.fx.send.nodes, 7);
 	drive_tells(
 	    &d, "at 10004; votes YNY",
 	    "[10000.000] held: extend -> held ... until 29698.000 | send extend #2 ttl 30000.000\n"
@@ -239,7 +239,7 @@ TEST(caps_begin_anew)
 	drive_play(&d, "extend 30000; votes Y; release; votes Y; at 100000; acquire; votes Y");
 	drive_play(&d, "extend 30000");
 	assert_int_equal(d.error, 0);
-	assert_true(d.fx.ttl_ns == rl_time_ms(30000));
+	assert_true(d.fx.send.ttl_ns == rl_time_ms(30000));
 }
 
 TEST(cancel_an_extend)
@@ -357,7 +357,7 @@ TEST(a_leap_counts_once)
 	struct drive d =
 	    drive_begin(rules, "acquire; leap 1000; votes YY; at 10; leap 1000; extend 30000; votes YY");
 	assert_int_equal(d.lock.valid_until_ns, rl_time_ms(29708));
-	assert_int_equal(d.lock.hold_until_ns, rl_time_ms(58000));
+	assert_int_equal(d.lock.hold.hold_until_ns, rl_time_ms(58000));
 }
 
 /* ---- the nodes turn out to be a guarded set ---- */

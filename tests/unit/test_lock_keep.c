@@ -20,7 +20,7 @@ static struct drive kept(struct rl_rules rules)
 {
 	struct drive d = drive_held(rules);
 	drive_step(&d, keeps);
-	assert_true(d.lock.phase == RL_KEPT && d.fx.send == RL_OP_NONE);
+	assert_true(d.lock.phase == RL_KEPT && d.fx.send.operation == RL_OP_NONE);
 	drive_forget(&d);
 	return d;
 }
@@ -44,7 +44,7 @@ TEST(a_release_sends_nothing_and_the_next_acquire_neither)
 	drive_acquire(&d);
 	drive_expect(&d, "[   10.000] held: release -> kept YY. until 210.000 | done release OK\n"
 	                 "[   20.000] kept: acquire -> held YY. until 29698.000 | done acquire OK\n");
-	assert_int_equal(d.lock.held_ns, rl_time_ms(20));
+	assert_int_equal(d.lock.hold.held_ns, rl_time_ms(20));
 }
 
 /* Nothing but an acquire is possible, as for any lock that is not held. */
@@ -129,7 +129,7 @@ TEST(a_handle_that_wants_more_does_not_enter)
 	d.lock.rules = &d.rules;
 	assert_true(rl_keep_may_enter(&d.lock, &other, d.now_ns));
 	assert_false(rl_keep_may_enter(&d.lock, &other, rl_time_ms(200)));
-	d.lock.keep_until_ns = RL_TIME_NEVER;
+	d.lock.hold.keep_until_ns = RL_TIME_NEVER;
 	assert_false(rl_keep_may_enter(&d.lock, &other, rl_time_ms(11000)));
 	other.min_validity_ns = rl_time_ms(29698);
 	assert_false(rl_keep_may_enter(&d.lock, &other, d.now_ns));
@@ -204,7 +204,7 @@ TEST(a_lock_in_use_goes_back_with_its_release)
 	drive_step(&d, recall);
 	assert_true(d.lock.phase == RL_HELD && d.lock.queue.contended && rl_hold_pass_until(&d.lock) == 0);
 	drive_step(&d, keeps);
-	assert_true(d.lock.phase == RL_RELEASING && d.fx.send == RL_OP_LEAVE);
+	assert_true(d.lock.phase == RL_RELEASING && d.fx.send.operation == RL_OP_LEAVE);
 }
 
 TEST(only_what_is_held_is_asked_for)

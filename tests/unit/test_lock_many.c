@@ -88,12 +88,12 @@ TEST(it_stands_in_line_for_what_was_in_the_way)
 	assert_int_equal(d.lock.queue.line, 2);
 	drive_expect(&d,
 	             "[    0.000] paused: tick -> acquiring ... | send enter for all #2 to 1 ttl 30000.000\n");
-	assert_true(d.fx.stands && d.lock.queue.placed && d.fx.offered_ns == 0);
+	assert_true(d.fx.queue.stands && d.lock.queue.placed && d.fx.queue.offered_ns == 0);
 	refuse_as(&d, 0, RL_OP_ENTER_ALL, 1, 2); /* the place is in the queue of the third one all the same */
 	assert_true(d.lock.phase == RL_PAUSED && d.lock.queue.obstacle == 1);
 	assert_int_equal(d.lock.queue.line, 2);
 	assert_int_equal(d.lock.queue.place, 2);
-	assert_true(d.lock.retry_at_ns - d.now_ns >= 8 * RL_NS_PER_MS);
+	assert_true(d.lock.wait.retry_at_ns - d.now_ns >= 8 * RL_NS_PER_MS);
 }
 
 /* Without a wait it is busy at once: nobody leads, and nobody looks. */
@@ -103,8 +103,8 @@ TEST(without_a_wait_it_is_busy)
 	drive_acquire(&d);
 	refuse(&d, 0, 1);
 	refuse(&d, 2, 2);
-	assert_int_equal(d.fx.done, REDLOCK_OP_ACQUIRE);
-	assert_int_equal(d.fx.result, REDLOCK_E_BUSY);
+	assert_int_equal(d.fx.done.operation, REDLOCK_OP_ACQUIRE);
+	assert_int_equal(d.fx.done.result, REDLOCK_E_BUSY);
 	assert_int_equal(d.lock.phase, RL_IDLE);
 }
 
@@ -116,14 +116,14 @@ TEST(a_woken_waiter_claims_all)
 	drive_wake(&d, 0);
 	drive_expect(&d, "[    5.000] paused: wake node 0 -> acquiring ... | send claim all #3 by the queue ttl "
 	                 "30000.000\n");
-	assert_int_equal(d.fx.enter, 1);
+	assert_int_equal(d.fx.send.enter, 1);
 	grant(&d, 1, RL_OP_CLAIM_ALL, 0);
 	grant(&d, 0, RL_OP_ENTER_ALL, 1);
 	assert_int_equal(d.lock.phase, RL_HELD);
 	assert_true(!d.lock.queue.placed && d.lock.queue.contended); /* somebody else waits there */
 	drive_release(&d);
-	assert_int_equal(d.fx.send, RL_OP_RELEASE_ALL);
-	assert_false(d.fx.quits || d.fx.quiet);
+	assert_int_equal(d.fx.send.operation, RL_OP_RELEASE_ALL);
+	assert_false(d.fx.queue.quits || d.fx.queue.quiet);
 }
 
 /* A gate that has granted late in the wait is waited for no longer than that. */
@@ -156,9 +156,9 @@ TEST(a_turn_that_is_of_no_use)
 	assert_int_equal(d.lock.phase, RL_PAUSED);
 	assert_true(!d.lock.queue.placed && d.lock.queue.place == 0 && d.lock.queue.contended);
 	assert_int_equal(d.lock.queue.line, 0);
-	assert_in_range(d.lock.retry_at_ns - d.now_ns, RL_NS_PER_MS, 6 * RL_NS_PER_MS);
+	assert_in_range(d.lock.wait.retry_at_ns - d.now_ns, RL_NS_PER_MS, 6 * RL_NS_PER_MS);
 	drive_ticks_until(&d, 10);
-	assert_true(d.fx.enter == 1 && d.fx.stands && d.lock.queue.stage == RL_STAGE_GATE);
+	assert_true(d.fx.send.enter == 1 && d.fx.queue.stands && d.lock.queue.stage == RL_STAGE_GATE);
 }
 
 /* Refusals of other nodes say nothing about the place; and a client that the gate refuses, and that gets the
@@ -196,14 +196,15 @@ TEST(a_gate_is_no_reason_to_insist)
 		d.entropy = 3;
 		drive_at(&d, trip_ms);
 		grant(&d, 0, RL_OP_ENTER_ALL, 0);
-		assert_true(d.fx.send == RL_OP_CLAIM_ALL && d.fx.nodes == 6);
+		assert_true(d.fx.send.operation == RL_OP_CLAIM_ALL && d.fx.send.nodes == 6);
 		refuse(&d, 1, 2);
 		refuse(&d, 2, 2);
 		assert_int_equal(d.lock.phase, RL_PAUSED);
-		assert_int_equal(d.fx.send, RL_OP_RELEASE_ALL);
-		assert_true(d.fx.quiet && d.fx.owed == 1);
+		assert_int_equal(d.fx.send.operation, RL_OP_RELEASE_ALL);
+		assert_true(d.fx.queue.quiet && d.fx.send.owed == 1);
 		uint64_t least_ms = trip_ms > 2 ? trip_ms : 2;
-		assert_in_range(d.lock.retry_at_ns - d.now_ns, least_ms * RL_NS_PER_MS, 3 * least_ms * RL_NS_PER_MS);
+		assert_in_range(d.lock.wait.retry_at_ns - d.now_ns, least_ms * RL_NS_PER_MS,
+		                3 * least_ms * RL_NS_PER_MS);
 	}
 }
 
@@ -221,11 +222,11 @@ TEST(silent_nodes_are_not_waited_for_after_a_refusal)
 		refuse(&d, 1, 2);
 		assert_int_equal(d.lock.phase, RL_ACQUIRING);
 		uint64_t patience_ns = d.lock.rules->node_timeout_ns / 8;
-		patience_ns = patience_ns > 2 * d.lock.trip_ns ? patience_ns : 2 * d.lock.trip_ns;
+		patience_ns = patience_ns > 2 * d.lock.wait.trip_ns ? patience_ns : 2 * d.lock.wait.trip_ns;
 		assert_int_equal(d.lock.round.deadline_ns - d.now_ns, patience_ns);
 		drive_ticks_until(&d, (d.now_ns + patience_ns) / RL_NS_PER_MS + 1);
 		assert_int_equal(d.lock.phase, RL_PAUSED);
-		assert_int_equal(d.fx.send, RL_OP_RELEASE_ALL);
+		assert_int_equal(d.fx.send.operation, RL_OP_RELEASE_ALL);
 		assert_int_equal(d.lock.verdict, REDLOCK_E_BUSY);
 	}
 }
@@ -246,16 +247,17 @@ TEST(a_place_is_given_up)
 {
 	struct drive d = standing(2);
 	drive_cancel(&d);
-	assert_true(d.fx.send == RL_OP_RELEASE_ALL && d.fx.nodes == 1);
-	assert_true(d.fx.quits && d.fx.tidies && !d.fx.quiet);
+	assert_true(d.fx.send.operation == RL_OP_RELEASE_ALL && d.fx.send.nodes == 1);
+	assert_true(d.fx.queue.quits && d.fx.queue.tidies && !d.fx.queue.quiet);
 	drive_wake(&d, 0);
-	assert_true(d.fx.send == RL_OP_RELEASE_ALL && d.fx.tidies);
+	assert_true(d.fx.send.operation == RL_OP_RELEASE_ALL && d.fx.queue.tidies);
 	/* with what an attempt has half of */
 	d = standing(2);
 	drive_ticks_until(&d, 40);
 	assert_int_equal(d.lock.phase, RL_ACQUIRING);
 	drive_cancel(&d);
-	assert_true(d.fx.send == RL_OP_RELEASE_ALL && d.fx.quits && !d.fx.tidies && !d.fx.quiet);
+	assert_true(d.fx.send.operation == RL_OP_RELEASE_ALL && d.fx.queue.quits && !d.fx.queue.tidies &&
+	            !d.fx.queue.quiet);
 }
 
 /* A client that has released while others wait comes back after a pause, also where it could queue: it would
@@ -277,7 +279,7 @@ TEST(a_client_that_released_does_not_overtake)
 	assert_true(d.lock.phase == RL_IDLE && d.lock.queue.contended);
 	drive_acquire(&d);
 	assert_int_equal(d.lock.phase, RL_PAUSED);
-	assert_in_range(d.lock.retry_at_ns - d.now_ns, RL_NS_PER_MS, 6 * RL_NS_PER_MS);
+	assert_in_range(d.lock.wait.retry_at_ns - d.now_ns, RL_NS_PER_MS, 6 * RL_NS_PER_MS);
 }
 
 /* ---- with numbers ---- */
@@ -297,7 +299,7 @@ TEST(a_waiter_gets_a_number)
 	rules.policy = &rl_kinds[RL_KIND_MANY_FENCED];
 	struct drive d = drive_idle(rules);
 	drive_acquire(&d);
-	assert_int_equal(d.fx.send, RL_OP_CLAIM_ALL);
+	assert_int_equal(d.fx.send.operation, RL_OP_CLAIM_ALL);
 	d.hears = 7;
 	refuse_as(&d, 0, RL_OP_CLAIM_ALL, 2, 0);
 	refuse_as(&d, 1, RL_OP_CLAIM_ALL, 2, 0);
@@ -305,10 +307,10 @@ TEST(a_waiter_gets_a_number)
 	refuse_as(&d, 0, RL_OP_ENTER_ALL, 2, 1);
 	assert_int_equal(d.lock.queue.obstacle, 2);
 	drive_wake(&d, 0);
-	assert_true(d.fx.send == RL_OP_CLAIM_ALL && d.fx.nodes == 7 && d.fx.enter == 1);
+	assert_true(d.fx.send.operation == RL_OP_CLAIM_ALL && d.fx.send.nodes == 7 && d.fx.send.enter == 1);
 	tell(&d, 0, RL_OP_ENTER_ALL, 7);
 	tell(&d, 1, RL_OP_CLAIM_ALL, 9);
-	assert_true(d.lock.phase == RL_RAISING && d.fx.send == RL_OP_RAISE && d.fx.nodes == 1);
+	assert_true(d.lock.phase == RL_RAISING && d.fx.send.operation == RL_OP_RAISE && d.fx.send.nodes == 1);
 	assert_int_equal(rl_lock_fence(&d.lock), 0);
 	tell(&d, 0, RL_OP_RAISE, 9);
 	assert_int_equal(d.lock.phase, RL_HELD);

@@ -60,12 +60,12 @@ TEST(the_lock_has_a_new_caller)
 	d.lock.round.open = true; /* no renewal is due meanwhile */
 	assert_true(rl_hold_deadline(&d.lock) == rl_time_ms(28698));
 	d.lock.round.open = false;
-	assert_true(d.lock.extends == 0 && d.lock.passes == 1 && d.lock.hold_until_ns == rl_time_ms(60002));
+	assert_true(d.lock.extends == 0 && d.lock.passes == 1 && d.lock.hold.hold_until_ns == rl_time_ms(60002));
 	assert_true(d.lock.renew_at_ns == rl_time_ms(10000) && rl_hold_deadline(&d.lock) == rl_time_ms(10000));
 	rules.max_hold_ns = 0;
 	d = drive_held(rules);
 	drive_step(&d, pass);
-	assert_true(d.lock.hold_until_ns == RL_TIME_NEVER);
+	assert_true(d.lock.hold.hold_until_ns == RL_TIME_NEVER);
 }
 
 /* A renewal that is out is one of the claim. */
@@ -88,7 +88,8 @@ TEST(others_have_nothing_to_do_with_it)
 		struct drive d = drive_begin(drive_rules(3), scripts[i]);
 		enum rl_phase phase = d.lock.phase;
 		drive_step(&d, pass);
-		assert_true(d.error == REDLOCK_E_STATE && d.lock.phase == phase && d.fx.done == REDLOCK_OP_NONE);
+		assert_true(d.error == REDLOCK_E_STATE && d.lock.phase == phase &&
+		            d.fx.done.operation == REDLOCK_OP_NONE);
 	}
 }
 

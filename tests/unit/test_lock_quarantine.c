@@ -77,7 +77,7 @@ static uint64_t ends_at(struct drive *d, const char *step)
 			drive_ticks_until(d, drive_deadline_ms(d) + 1);
 		drive_forget(d);
 	}
-	assert_int_equal(d->fx.result, REDLOCK_E_NOQUORUM);
+	assert_int_equal(d->fx.done.result, REDLOCK_E_NOQUORUM);
 	return d->now_ns / RL_NS_PER_MS;
 }
 
@@ -106,7 +106,7 @@ TEST(it_has_bounds)
 		struct drive d = drive_begin(rules, "at 1000; acquire");
 		drive_play(&d, cases[i].first);
 		bool paused = d.lock.phase == RL_PAUSED;
-		assert_int_equal(paused ? d.lock.retry_at_ns / RL_NS_PER_MS - 1000 : 0, cases[i].paused_ms);
+		assert_int_equal(paused ? d.lock.wait.retry_at_ns / RL_NS_PER_MS - 1000 : 0, cases[i].paused_ms);
 		if (paused)
 			drive_ticks_until(&d, 1000 + cases[i].paused_ms);
 		uint64_t ms = ends_at(&d, cases[i].then) - 1000;
@@ -137,7 +137,7 @@ TEST(some_do_not_wait)
 	struct drive d = drive_begin(patient(1, 60000), "at 10; acquire"); /* a vote that tells no time */
 	drive_step(&d, (struct rl_event){
 	                   .kind = RL_EV_REPLY, .reply.seq = 1, .reply.vote = {.code = REDLOCK_VOTE_QUARANTINE}});
-	assert_int_equal(d.lock.retry_at_ns, rl_time_ms(11));
+	assert_int_equal(d.lock.wait.retry_at_ns, rl_time_ms(11));
 }
 
 TESTS()

@@ -156,8 +156,8 @@ static void reply(struct world *w)
 /* Nodes that do not take a request have voted at once, all in one moment. */
 static void refuse_some(struct world *w)
 {
-	uint32_t seq = w->ledger.fx.seq;
-	uint32_t nodes = (uint32_t)rng_next(&w->rng) & w->ledger.fx.nodes;
+	uint32_t seq = w->ledger.fx.send.seq;
+	uint32_t nodes = (uint32_t)rng_next(&w->rng) & w->ledger.fx.send.nodes;
 	if (seq == 0 || !chance(w, 15))
 		return;
 	while (nodes != 0) {

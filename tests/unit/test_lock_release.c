@@ -5,7 +5,7 @@
 TEST(released)
 {
 	struct drive d = drive_begin_held(drive_rules(5), "at 50; release");
-	assert_int_equal(d.fx.nodes, 0x1f);
+	assert_int_equal(d.fx.send.nodes, 0x1f);
 	assert_true(rl_lock_valid_until(&d.lock, d.now_ns) == 0); /* from now on */
 	drive_votes(&d, "NYYY");
 	drive_reply(&d, 4, REDLOCK_VOTE_NO);
@@ -57,8 +57,8 @@ SCENARIO(release_while_lost, drive_held(drive_rules(3)), "until 29698; acquire; 
 TEST(release_owed)
 {
 	struct drive d = drive_begin(drive_rules(5), "acquire; votes YNYY.; release");
-	assert_int_equal(d.fx.owed, 0x1d);
-	assert_int_equal(d.fx.nodes, 0x1f);
+	assert_int_equal(d.fx.send.owed, 0x1d);
+	assert_int_equal(d.fx.send.nodes, 0x1f);
 }
 
 TEST(attached_release)
@@ -111,8 +111,8 @@ TEST(query_all)
 TEST(query_says_gone_only_when_it_is)
 {
 	struct drive d = drive_begin_held(drive_rules(5), "query; votes YYN; until 200");
-	assert_int_equal(d.fx.done, REDLOCK_OP_QUERY);
-	assert_int_equal(d.fx.result, REDLOCK_E_NOQUORUM);
+	assert_int_equal(d.fx.done.operation, REDLOCK_OP_QUERY);
+	assert_int_equal(d.fx.done.result, REDLOCK_E_NOQUORUM);
 }
 
 /* Every node is asked, with a token of its own; so nothing may be held, and no value is the caller's. */
@@ -123,7 +123,7 @@ TEST(probe)
 	drive_init(&d, &rules);
 	d.lock.claim.refused = 1;
 	drive_probe(&d);
-	assert_true(d.fx.sign && d.fx.ttl_ns == rules.ttl_ns && d.lock.claim.refused == 0);
+	assert_true(d.fx.send.sign && d.fx.send.ttl_ns == rules.ttl_ns && d.lock.claim.refused == 0);
 	drive_votes(&d, "YYD");
 	drive_expect(&d, "[    0.000] idle: query -> idle ... | send probe #1\n"
 	                 "[    0.000] idle: reply #1 node 0 YES, 1 YES, 2 DOWN -> idle YY- | done probe OK\n");
@@ -183,7 +183,7 @@ TEST(most_nodes)
 {
 	struct drive d = drive_idle(drive_rules(31));
 	drive_acquire(&d);
-	assert_int_equal(d.fx.nodes, 0x7fffffff);
+	assert_int_equal(d.fx.send.nodes, 0x7fffffff);
 	drive_play(&d, "votes NNNNNNNNNNNNNNN................; forget");
 	for (unsigned node = 15; node < 30; node++)
 		drive_reply(&d, node, REDLOCK_VOTE_YES);
@@ -207,9 +207,9 @@ TEST(raised_quorum)
 	drive_votes(&d, "..Y");
 	assert_int_equal(d.lock.phase, RL_HELD);
 	drive_play(&d, "release; votes YYD");
-	assert_int_equal(d.fx.result, REDLOCK_E_NOQUORUM);
+	assert_int_equal(d.fx.done.result, REDLOCK_E_NOQUORUM);
 	drive_play(&d, "acquire; votes YYN; keys 000");
-	assert_int_equal(d.fx.result, REDLOCK_E_BUSY);
+	assert_int_equal(d.fx.done.result, REDLOCK_E_BUSY);
 }
 
 /* ---- sequence numbers ---- */

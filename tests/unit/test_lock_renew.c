@@ -71,8 +71,8 @@ TEST(retried_until_the_end)
 		drive_tick(&d);
 		losses += (d.fx.observed & RL_OBSERVE_LOST) != 0;
 		dangers += (d.fx.observed & RL_OBSERVE_DANGER) != 0;
-		assert_int_equal(d.fx.done, REDLOCK_OP_NONE);
-		if (d.fx.send == REDLOCK_OP_EXTEND) {
+		assert_int_equal(d.fx.done.operation, REDLOCK_OP_NONE);
+		if (d.fx.send.operation == REDLOCK_OP_EXTEND) {
 			renewals++;
 			assert_true(last_ns == 0 || d.now_ns - last_ns >= rl_time_ms(1));
 			last_ns = d.now_ns;
@@ -292,11 +292,11 @@ TEST(cap_on_holding)
 TEST(extend_when_a_renewal_is_due)
 {
 	struct drive d = drive_begin_held(renewing_rules(1), "at 10000; extend 250");
-	assert_true(d.fx.ttl_ns == rl_time_ms(30000));
+	assert_true(d.fx.send.ttl_ns == rl_time_ms(30000));
 	drive_votes(&d, "Y");
 	assert_true(d.lock.valid_until_ns == rl_time_ms(39698));
 	drive_play(&d, "at 12000; extend 250");
-	assert_true(d.fx.ttl_ns == rl_time_ms(250));
+	assert_true(d.fx.send.ttl_ns == rl_time_ms(250));
 }
 
 TESTS()

@@ -50,11 +50,11 @@ TEST(tries_until_the_deadline)
 		d.now_ns = drive_deadline_ns(&d);
 		last_send = d.now_ns;
 		drive_tick(&d);
-		assert_int_equal(d.fx.send, REDLOCK_OP_ACQUIRE);
+		assert_int_equal(d.fx.send.operation, REDLOCK_OP_ACQUIRE);
 		attempts++;
 	}
-	assert_int_equal(d.fx.done, REDLOCK_OP_ACQUIRE);
-	assert_int_equal(d.fx.result, REDLOCK_E_BUSY);
+	assert_int_equal(d.fx.done.operation, REDLOCK_OP_ACQUIRE);
+	assert_int_equal(d.fx.done.result, REDLOCK_E_BUSY);
 	assert_in_range(attempts, 50, 200);
 	assert_in_range(last_send, rl_time_ms(295), rl_time_ms(300));
 }
@@ -63,9 +63,9 @@ TEST(tries_until_the_deadline)
 TEST(no_attempt_begins_after_the_deadline)
 {
 	struct drive d = drive_begin(drive_waiting_rules(3, 1000), "acquire; votes NN; at 1000; tick");
-	assert_int_equal(d.fx.send, REDLOCK_OP_NONE);
-	assert_int_equal(d.fx.done, REDLOCK_OP_ACQUIRE);
-	assert_int_equal(d.fx.result, REDLOCK_E_BUSY);
+	assert_int_equal(d.fx.send.operation, REDLOCK_OP_NONE);
+	assert_int_equal(d.fx.done.operation, REDLOCK_OP_ACQUIRE);
+	assert_int_equal(d.fx.done.result, REDLOCK_E_BUSY);
 	assert_int_equal(d.lock.phase, RL_IDLE);
 }
 
@@ -74,9 +74,9 @@ TEST(no_attempt_begins_after_the_patience)
 	struct rl_rules rules = drive_waiting_rules(3, 60000);
 	rules.noquorum_wait_ns = rl_time_ms(1000);
 	struct drive d = drive_begin(rules, "acquire; votes DD; at 1001; tick");
-	assert_int_equal(d.fx.send, REDLOCK_OP_NONE);
-	assert_int_equal(d.fx.done, REDLOCK_OP_ACQUIRE);
-	assert_int_equal(d.fx.result, REDLOCK_E_NOQUORUM);
+	assert_int_equal(d.fx.send.operation, REDLOCK_OP_NONE);
+	assert_int_equal(d.fx.done.operation, REDLOCK_OP_ACQUIRE);
+	assert_int_equal(d.fx.done.result, REDLOCK_E_NOQUORUM);
 }
 
 /* Attempts at the end have less time than an answer takes: that they get none says nothing of the nodes. */
@@ -95,8 +95,8 @@ TEST(a_busy_lock_is_busy_to_the_end)
 				drive_tick(&d);
 			drive_forget(&d);
 		}
-		if (d.fx.result != REDLOCK_E_BUSY)
-			fail_msg("round trip %u us: %s", (unsigned)rtt_us, redlock_error_name(d.fx.result));
+		if (d.fx.done.result != REDLOCK_E_BUSY)
+			fail_msg("round trip %u us: %s", (unsigned)rtt_us, redlock_error_name(d.fx.done.result));
 		assert_true(d.now_ns <= rl_time_ms(300));
 	}
 }
@@ -117,7 +117,7 @@ TEST(an_unreachable_quorum_is_no_quorum_to_the_end)
 		d.now_ns = drive_deadline_ns(&d);
 		drive_tick(&d);
 	}
-	assert_int_equal(d.fx.result, REDLOCK_E_NOQUORUM);
+	assert_int_equal(d.fx.done.result, REDLOCK_E_NOQUORUM);
 	assert_true(d.now_ns <= rl_time_ms(500));
 }
 
@@ -204,11 +204,11 @@ TEST(own_token_makes_one_attempt)
 	struct rl_rules rules = drive_waiting_rules(5, 10000);
 	rules.policy = &rl_kinds[RL_KIND_OWN_VALUE];
 	struct drive d = drive_begin(rules, "acquire; votes YNDN");
-	assert_int_equal(d.fx.nodes, 0x11);
+	assert_int_equal(d.fx.send.nodes, 0x11);
 	drive_play(&d, "acquire; votes YC");
 	drive_reply(&d, 2, REDLOCK_VOTE_STALE);
 	drive_ticks_until(&d, 200);
-	assert_int_equal(d.fx.nodes, 0x1b);
+	assert_int_equal(d.fx.send.nodes, 0x1b);
 	drive_expect(
 	    &d, "[    0.000] idle: acquire -> acquiring ..... | send acquire #1 ttl 30000.000\n"
 	        "[    0.000] acquiring: reply #1 node 0 YES, 1 NO, 2 DOWN, 3 NO -> idle YN-N. | send release #0 "

@@ -74,8 +74,8 @@ TEST(the_owner_of_a_key)
 			                                                .ours = ours,
 			                                                .type = {"string", 6},
 			                                                .value = {"1732150000", 10}}});
-		assert_int_equal(d.fx.done, REDLOCK_OP_QUERY);
-		assert_int_equal(d.fx.result, ours ? 0 : REDLOCK_E_GONE);
+		assert_int_equal(d.fx.done.operation, REDLOCK_OP_QUERY);
+		assert_int_equal(d.fx.done.result, ours ? 0 : REDLOCK_E_GONE);
 		assert_int_equal(d.findings[0].pttl_ms, 900);
 	}
 }

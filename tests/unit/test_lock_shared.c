@@ -318,7 +318,7 @@ TEST(a_message_from_beside_the_gate)
 	                 "[    3.000] acquiring: wake node 0 -> acquiring Y.. | send leave #0 to 1 quits\n");
 	drive_step(&d, (struct rl_event){
 	                   .kind = RL_EV_WAKE, .node = 1, .message.call = (uint16_t)(d.lock.queue.call - 1)});
-	assert_true(d.fx.send == RL_OP_LEAVE && d.fx.tidies);
+	assert_true(d.fx.send.operation == RL_OP_LEAVE && d.fx.queue.tidies);
 }
 
 /* Behind one who has it alone, or whose kind is not known, and where it would not be heard. */
@@ -326,11 +326,11 @@ TEST(others_are_asked_again_without_a_place)
 {
 	struct drive d = at_its_turn(drive_waiting_rules(3, 10000), "somebody");
 	drive_play(&d, "until 3");
-	assert_true(d.fx.again && !d.fx.stands && !d.lock.queue.beside);
+	assert_true(d.fx.send.again && !d.fx.queue.stands && !d.lock.queue.beside);
 	d = at_its_turn(drive_waiting_rules(3, 10000), "");
 	d.hears = 1;
 	drive_play(&d, "until 3");
-	assert_true(d.fx.again && !d.fx.stands && !d.lock.queue.beside);
+	assert_true(d.fx.send.again && !d.fx.queue.stands && !d.lock.queue.beside);
 	d = drive_begin(drive_waiting_rules(3, 10000), "acquire; at 1; votes NNN; until 2");
 	say_no(&d, 0, "", -1);
 	assert_false(d.lock.queue.behind_readers);

@@ -49,11 +49,12 @@ TEST(a_quorum_for_one_slot_grants)
 	    &d, "[    0.000] acquiring: reply #1 node 0 YES, 1 YES, 2 YES -> held YYY until 29698.000 slot 2 | "
 	        "send release a slot #0 but 2 to 2 owed 2 | done acquire OK\n");
 	assert_int_equal(d.lock.claim.slot, 2);
-	assert_true(d.fx.send == RL_OP_SLOT_RELEASE && d.fx.keeps && d.fx.owed == 2 && d.fx.seq == 0);
+	assert_true(d.fx.send.operation == RL_OP_SLOT_RELEASE && d.fx.send.keeps && d.fx.send.owed == 2 &&
+	            d.fx.send.seq == 0);
 	drive_release(&d);
-	assert_int_equal(d.fx.send, RL_OP_SLOT_RELEASE);
-	assert_int_equal(d.fx.owed, 7);
-	assert_false(d.fx.quiet);
+	assert_int_equal(d.fx.send.operation, RL_OP_SLOT_RELEASE);
+	assert_int_equal(d.fx.send.owed, 7);
+	assert_false(d.fx.queue.quiet);
 }
 
 /* The node tries the slot that is held first; another slot is given back. */
@@ -69,7 +70,7 @@ TEST(a_node_heard_of_after_the_grant_is_asked_for_the_slot)
 	        "to 4 from 2 on ttl 10000.000\n");
 	assert_int_equal(d.lock.claim.first, 2);
 	give(&d, 2, 1);
-	assert_true(d.fx.send == RL_OP_SLOT_RELEASE && d.fx.keeps && d.fx.nodes == 4);
+	assert_true(d.fx.send.operation == RL_OP_SLOT_RELEASE && d.fx.send.keeps && d.fx.send.nodes == 4);
 }
 
 /* Yes to the extend of another slot, where servers do not say who they are: it is one server under two names.
@@ -87,15 +88,15 @@ TEST(a_node_that_gave_another_slot_has_nothing_of_this_one)
 		if (late)
 			give(&d, 1, 1);
 		assert_int_equal(d.lock.phase, RL_HELD);
-		assert_true(d.fx.send == RL_OP_SLOT_RELEASE && d.fx.keeps &&
-		            d.fx.nodes == 2); /* it has another one */
+		assert_true(d.fx.send.operation == RL_OP_SLOT_RELEASE && d.fx.send.keeps &&
+		            d.fx.send.nodes == 2); /* it has another one */
 		drive_extend(&d, 30000);
 		drive_reply(&d, 1, REDLOCK_VOTE_YES);
 		assert_int_equal(d.lock.votes[1].code, REDLOCK_VOTE_DUPLICATE);
 		drive_reply(&d, 0, REDLOCK_VOTE_YES);
-		assert_int_equal(d.fx.done, REDLOCK_OP_NONE);
+		assert_int_equal(d.fx.done.operation, REDLOCK_OP_NONE);
 		drive_reply(&d, 2, REDLOCK_VOTE_YES);
-		assert_int_equal(d.fx.result, 0);
+		assert_int_equal(d.fx.done.result, 0);
 		drive_release(&d); /* whichever slot it deletes */
 		give_as(&d, d.lock.round.seq, 1, 0, RL_OP_SLOT_RELEASE);
 		assert_int_equal(d.lock.votes[1].code, REDLOCK_VOTE_YES);
@@ -110,8 +111,8 @@ TEST(a_yes_without_one_of_our_slots_does_not_count)
 	drive_reply(&d, 1, REDLOCK_VOTE_YES); /* and no number at all */
 	assert_int_equal(d.lock.votes[0].code, REDLOCK_VOTE_GARBAGE);
 	assert_int_equal(d.lock.votes[1].code, REDLOCK_VOTE_GARBAGE);
-	assert_int_equal(d.fx.done, REDLOCK_OP_ACQUIRE);
-	assert_int_equal(d.fx.result, REDLOCK_E_NOQUORUM);
+	assert_int_equal(d.fx.done.operation, REDLOCK_OP_ACQUIRE);
+	assert_int_equal(d.fx.done.result, REDLOCK_E_NOQUORUM);
 }
 
 /* A slot that was not told is not the first one. */
@@ -129,7 +130,7 @@ TEST(a_yes_without_a_slot)
 	give(&d, 1, 0);
 	give(&d, 2, 0);
 	drive_step(&d, few);
-	assert_true(d.lock.phase == RL_HELD && d.fx.send == RL_OP_NONE);
+	assert_true(d.lock.phase == RL_HELD && d.fx.send.operation == RL_OP_NONE);
 }
 
 TEST(no_slot_anywhere_is_busy_at_once)
@@ -147,7 +148,7 @@ TEST(another_number_ends_the_wait)
 	struct drive d = begin(slots(2, 10000));
 	give(&d, 0, -2);
 	give(&d, 1, -2);
-	assert_int_equal(d.fx.result, REDLOCK_E_NOQUORUM);
+	assert_int_equal(d.fx.done.result, REDLOCK_E_NOQUORUM);
 	assert_int_equal(d.lock.phase, RL_IDLE);
 }
 
@@ -161,9 +162,9 @@ TEST(split_votes_are_tried_again)
 	drive_expect(
 	    &d, "[    0.000] acquiring: reply #1 node 0 YES, 1 YES, 2 YES -> watching YYY until 0.249 | send "
 	        "release a slot #0 owed 7\n");
-	assert_true(d.fx.quiet);
+	assert_true(d.fx.queue.quiet);
 	drive_ticks_until(&d, 1);
-	assert_int_equal(d.fx.send, RL_OP_SLOT);
+	assert_int_equal(d.fx.send.operation, RL_OP_SLOT);
 	assert_int_equal(d.lock.claim.first, 2);
 	give_as(&d, 1, 0, 0, RL_OP_SLOT); /* of the attempt before: it decides nothing */
 	for (unsigned node = 0; node < 2; node++)
@@ -179,7 +180,7 @@ TEST(split_votes_are_tried_again)
 		drive_forget(&d);
 	}
 	assert_int_equal(d.lock.phase, RL_IDLE);
-	assert_int_equal(d.fx.result, REDLOCK_E_BUSY);
+	assert_int_equal(d.fx.done.result, REDLOCK_E_BUSY);
 	assert_in_range(d.now_ns / RL_NS_PER_MS, 1000, 1030);
 }
 
@@ -194,7 +195,7 @@ TEST(one_that_has_a_slot_is_no_reason_to_try_for_long)
 			drive_ticks_until(&d, drive_deadline_ms(&d) + 1);
 		drive_forget(&d);
 	}
-	assert_int_equal(d.fx.result, REDLOCK_E_BUSY);
+	assert_int_equal(d.fx.done.result, REDLOCK_E_BUSY);
 	assert_in_range(d.now_ns / RL_NS_PER_MS, 200, 230);
 }
 
@@ -212,8 +213,8 @@ TEST(a_waiter_asks_the_gate)
 	    "owed 4\n"
 	    "[    0.000] paused: tick -> acquiring ... | send enter for a slot #2 to 1 ttl 30000.000\n");
 	give_as(&d, d.lock.round.seq, 0, 1, RL_OP_SLOT_ENTER);
-	assert_int_equal(d.fx.send, RL_OP_SLOT);
-	assert_int_equal(d.fx.nodes, 6);
+	assert_int_equal(d.fx.send.operation, RL_OP_SLOT);
+	assert_int_equal(d.fx.send.nodes, 6);
 	assert_int_equal(d.lock.claim.first, 1);
 	give(&d, 1, -1); /* not yet */
 	give(&d, 2, 1);
@@ -234,8 +235,8 @@ TEST(the_gate_alone_is_no_reason_to_insist)
 	drive_forget(&d);
 	give(&d, 2, 0);
 	assert_int_equal(d.lock.phase, RL_PAUSED);
-	assert_int_equal(d.fx.send, RL_OP_SLOT_RELEASE);
-	assert_in_range(d.lock.retry_at_ns - d.now_ns, RL_NS_PER_MS, 6 * RL_NS_PER_MS);
+	assert_int_equal(d.fx.send.operation, RL_OP_SLOT_RELEASE);
+	assert_in_range(d.lock.wait.retry_at_ns - d.now_ns, RL_NS_PER_MS, 6 * RL_NS_PER_MS);
 	assert_int_equal(d.lock.claim.first, 1);
 }
 
@@ -250,10 +251,10 @@ TEST(a_place_is_given_up)
 	give_as(&d, d.lock.round.seq, 0, -1, RL_OP_SLOT_ENTER);
 	assert_true(d.lock.queue.placed);
 	drive_cancel(&d);
-	assert_int_equal(d.fx.send, RL_OP_SLOT_RELEASE);
-	assert_true(d.fx.tidies);
+	assert_int_equal(d.fx.send.operation, RL_OP_SLOT_RELEASE);
+	assert_true(d.fx.queue.tidies);
 	drive_wake(&d, 0);
-	assert_int_equal(d.fx.send, RL_OP_SLOT_RELEASE);
+	assert_int_equal(d.fx.send.operation, RL_OP_SLOT_RELEASE);
 }
 
 /* A slot is not passed on within a client, and no handle after it waits for that. */

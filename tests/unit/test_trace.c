@@ -71,18 +71,21 @@ TEST(effects)
 		struct rl_effects fx;
 		const char *text;
 	} cases[] = {
-	    {{.send = REDLOCK_OP_ACQUIRE, .seq = 7, .ttl_ns = 10000000}, " | send acquire #7 ttl 10.000"},
-	    {{.send = REDLOCK_OP_EXTEND, .seq = 8, .ttl_ns = 1500000}, " | send extend #8 ttl 1.500"},
-	    {{.send = REDLOCK_OP_RELEASE, .seq = 9, .owed = 0x1f}, " | send release #9 owed 1f"},
-	    {{.send = REDLOCK_OP_QUERY, .seq = UINT32_MAX}, " | send query #4294967295"},
-	    {{.done = REDLOCK_OP_RELEASE, .result = REDLOCK_E_GONE}, " | done release GONE"},
-	    {{.done = REDLOCK_OP_QUERY, .result = 0}, " | done query OK"},
+	    {{.send.operation = REDLOCK_OP_ACQUIRE, .send.seq = 7, .send.ttl_ns = 10000000},
+	     " | send acquire #7 ttl 10.000"},
+	    {{.send.operation = REDLOCK_OP_EXTEND, .send.seq = 8, .send.ttl_ns = 1500000},
+	     " | send extend #8 ttl 1.500"},
+	    {{.send.operation = REDLOCK_OP_RELEASE, .send.seq = 9, .send.owed = 0x1f},
+	     " | send release #9 owed 1f"},
+	    {{.send.operation = REDLOCK_OP_QUERY, .send.seq = UINT32_MAX}, " | send query #4294967295"},
+	    {{.done.operation = REDLOCK_OP_RELEASE, .done.result = REDLOCK_E_GONE}, " | done release GONE"},
+	    {{.done.operation = REDLOCK_OP_QUERY, .done.result = 0}, " | done query OK"},
 	    {{.observed = RL_OBSERVE_DANGER | RL_OBSERVE_LOST}, " | danger | lost"},
 	    {{.observed = RL_OBSERVE_LOST,
-	      .send = REDLOCK_OP_QUERY,
-	      .seq = 2,
-	      .done = REDLOCK_OP_EXTEND,
-	      .result = -3},
+	      .send.operation = REDLOCK_OP_QUERY,
+	      .send.seq = 2,
+	      .done.operation = REDLOCK_OP_EXTEND,
+	      .done.result = -3},
 	     " | lost | send query #2 | done extend LOST"},
 	};
 	for (unsigned i = 0; i < COUNT(cases); i++) {
@@ -101,7 +104,7 @@ TEST(times)
 	lock.valid_until_ns = 2592000000ull * RL_NS_PER_MS + 999999;
 	expect(RL_HELD, &event, &lock, &fx, "[123456.789] held: tick -> held until 2592000000.999");
 	lock.phase = RL_PAUSED;
-	lock.retry_at_ns = 5;
+	lock.wait.retry_at_ns = 5;
 	expect(RL_ACQUIRING, &event, &lock, &fx, "[123456.789] acquiring: tick -> paused until 0.000");
 }
 
@@ -116,11 +119,11 @@ static void longest(struct rl_lock *lock, struct rl_event *event, struct rl_effe
 	                           .reply.seq = UINT32_MAX,
 	                           .node = 30,
 	                           .reply.vote.code = REDLOCK_VOTE_DUPLICATE};
-	*fx = (struct rl_effects){.send = REDLOCK_OP_ACQUIRE,
-	                          .seq = UINT32_MAX,
-	                          .ttl_ns = UINT64_MAX,
-	                          .done = REDLOCK_OP_ACQUIRE,
-	                          .result = REDLOCK_E_CANCELLED,
+	*fx = (struct rl_effects){.send.operation = REDLOCK_OP_ACQUIRE,
+	                          .send.seq = UINT32_MAX,
+	                          .send.ttl_ns = UINT64_MAX,
+	                          .done.operation = REDLOCK_OP_ACQUIRE,
+	                          .done.result = REDLOCK_E_CANCELLED,
 	                          .observed = RL_OBSERVE_DANGER | RL_OBSERVE_LOST};
 }
 

@@ -25,7 +25,7 @@ test('a lock excludes, and a waiter gets it after the release', async () => {
 	assert.ok(cluster.keys('plain') >= 2);
 	assert.equal(cluster.each('get', 'plain')[lock.votes.find((vote) => vote.name === 'YES').node], lock.value);
 	assert.equal(await client.tryLock('plain'), null);
-	await assert.rejects(client.lock('plain', { wait: 50 }), (error) => error instanceof LockBusy && error.code === 'BUSY' &&
+	await assert.rejects(client.lock('plain', { wait: 1000 }), (error) => error instanceof LockBusy && error.code === 'BUSY' &&
 		/^busy: held by/.test(error.message) && error.votes.length === 3);
 	await assert.rejects(lock.acquire(), LockStateError);
 	await lock.extend(2 * TTL);
@@ -157,6 +157,7 @@ test('errors name the option', async () => {
 		assert.throws(make, (error) => error instanceof OptionError && text.test(error.message));
 	for (const make of [() => client.handle(''), () => client.handle('a', { ttl: 1 }), () => client.handle(['a', 'a'])])
 		assert.throws(make, OptionError);
+	client.handle('a', { ttl: 30_000.5, sticky: 1000, maxExtends: 3 }); // the library says which are durations
 	await using(async (own) => {
 		const lock = await own.lock('labelled');
 		assert.ok(cluster.keys('app:labelled') >= 2);

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The ends of processes and worker threads, with everything open.
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
-import fs from 'node:fs';
-import path from 'node:path';
 import { after, before, test } from 'node:test';
 import { Worker } from 'node:worker_threads';
 import { Cluster, PACKAGE, TTL, run, until } from './cluster.mjs';
@@ -30,19 +27,6 @@ for (const [what, program, code = 0] of [
 		assert.equal(end.code, code, end.output);
 		assert.equal(cluster.keys('exit'), 0);
 	});
-
-test('another version of the library is told', async (t) => {
-	const folder = fs.mkdtempSync('/tmp/redlock-node.');
-	t.after(() => fs.rmSync(folder, { recursive: true }));
-	const library = path.join(folder, 'other.so');
-	for (const [input, told] of [
-		['const char *redlock_version(void) { return "9.8.7"; }', /compiled for redlock .*, but libredlock 9\.8\.7 is loaded/],
-		['long redlock_constant(const char *name) { return name[0]; }', /compiled for redlock .*, but an older build of libredlock/],
-	]) {
-		spawnSync('cc', ['-shared', '-fPIC', '-x', 'c', '-', '-o', library], { input });
-		assert.match((await run(cluster, '', { LD_PRELOAD: library })).output, told);
-	}
-});
 
 /** A worker thread that holds "worker-N"; its messages and its end. */
 function worker(number, after) {

@@ -18,9 +18,6 @@ Option = Union[str, float, bool, None]
 Callback = Callable[[], object]
 L = TypeVar("L", bound="BaseLock")
 
-TIMES = frozenset(("ttl", "renew", "danger", "max-hold", "min-validity", "retry-min", "retry-max", "node-timeout", "drift",
-                   "noquorum-wait", "quarantine-wait"))
-
 
 def to_ms(seconds: Optional[float]) -> int:
     """Seconds as the library takes them, rounded up; None: without a limit."""
@@ -40,7 +37,7 @@ def words(options: Mapping[str, Option]) -> Iterable[Tuple[bytes, bytes]]:
         name = option.replace("_", "-")
         if isinstance(value, bool):
             value = "yes" if value else "no"
-        elif name in TIMES and isinstance(value, (int, float)):
+        elif isinstance(value, (int, float)) and lib.redlock_option_is_duration(c_text(name)):
             value = f"{to_ms(value)}ms"
         if value is not None:
             yield c_text(name), c_text(str(value))
