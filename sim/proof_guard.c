@@ -19,8 +19,13 @@ void guard_begin(struct world *w)
 		return;
 	w->guard = buffer_realloc(NULL, SIM_MAX_RESOURCES * sizeof *w->guard);
 	memset(w->guard, 0, SIM_MAX_RESOURCES * sizeof *w->guard);
+	/* A quarantine may begin before a lock is wanted that tells the allowance. */
+	struct redlock_options options;
+	redlock_options_init(&options);
 	for (unsigned m = 0; m < w->plan.resources; m++) {
 		struct guard *t = &w->guard[m].t;
+		w->guard[m].ppm = options.drift_ppm;
+		t->step = (int64_t)(options.drift_ms * SIM_MS) * UNIT;
 		proof_clocks_look(w, &w->guard[m].clocks);
 		t->most_Node = w->plan.nodes;
 		t->longest = INT64_MAX / 4; /* until a quarantine is seen */

@@ -302,7 +302,7 @@ has_frames() { # COUNT, and one that is not complete
 # The last one: this host then remembers that the nodes were guarded.
 @test "nodes in quarantine may have forgotten the holder" {
 	want 0 rl init --max-ttl 60s --fresh
-	rl acquire -n -t 1m job
+	rl acquire -v --node-timeout 5s -n -t 1m job # -v: it waits for the last node
 	until_true has_keys 3 "$all" job
 	on_nodes "1 2" del job
 	rows 0
