@@ -162,7 +162,7 @@ static int set_urls(struct redlock_options *o, const char *list)
 int redlock_options_add_url(struct redlock_options *o, const char *url)
 {
 	RL_NO_CANCEL;
-	const char *copy;
+	const char *copy = NULL;
 	if (o == NULL || o->size < sizeof *o || url == NULL)
 		return REDLOCK_E_INVAL;
 	if (!make_store(o))
