@@ -210,9 +210,9 @@ static bool changes(const struct world *w)
 /* The node takes the newest configuration, and during a change the former one beside it. */
 static void take(struct world *w, uint32_t node)
 {
-	const struct change *c = &w->change;
+	struct change *c = &w->change;
 	bool accepts_both = changes(w) && c->stage < CHANGE_ALONE;
-	bool joins = changes(w) && !is_in(c->lists[c->newest - 1], node);
+	bool comes = changes(w) && !is_in(c->lists[c->newest - 1], node) && c->floor != 0;
 	bool knew = node_admits(w, &w->nodes[node]) && get(w, node, "floor").size > 0;
 	TRACE(w, "the operator writes list %u to n%u", c->newest, node);
 	put_list(w, node, c->newest);
@@ -222,7 +222,9 @@ static void take(struct world *w, uint32_t node)
 	else
 		drop_former(w, node);
 	if (!knew)
-		put_numbers(w, node, joins ? c->floor : largest_number(w, change_newest(w)));
+		put_numbers(w, node, comes ? c->floor : largest_number(w, change_newest(w)));
+	if (comes)
+		c->floor = 0; /* from now on it may vote, and forget that: higher numbers were drawn then */
 	put(w, node, "qrid", "");
 	put(w, node, "quntil", "");
 	proof_changed(w, node, PROOF_TAKES);

@@ -26,7 +26,8 @@ struct change {
 	uint64_t until_ns;               /* ROLLS_OUT ends; READY: the next one begins */
 	uint64_t alone_ns;               /* all members refuse the former list since then; 0: not yet */
 	uint64_t lost_ns[SIM_MAX_NODES]; /* the node lost its data; 0: never */
-	uint64_t floor;                  /* the highest fencing number that a quorum knows; 0: too few know */
+	uint64_t floor; /* for the node that joins: the highest fencing number when the step began; 0: too few
+	                 * knew it, or the node has it */
 };
 
 /* Before the nodes start: the first list. The operator begins to work. */

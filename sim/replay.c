@@ -113,13 +113,23 @@ static char unescape(const char **at)
 	return p[1] == 'x' ? (char)(hex(p[2]) << 4 | hex(p[3])) : letter != NULL ? meant[letter - letters] : p[1];
 }
 
+/* Whether a word ends here. Valkey 8.1 does not escape quotes: a script ends before its number of keys. */
+static bool ends(const char *at, bool is_script)
+{
+	if (*at != '"' || !is_script)
+		return *at == '"' || *at == '\0';
+	size_t digits = strncmp(at, "\" \"", 3) == 0 ? strspn(at + 3, "0123456789") : 0;
+	return digits > 0 && at[3 + digits] == '"';
+}
+
 /* "set" "name" "value", as MONITOR writes them. */
 static unsigned read_words(const char *text, char *room, struct bytes *words)
 {
 	unsigned count = 0;
 	while (*text == '"' && count < REAL_WORDS) {
+		bool is_script = count == 1 && word_is(words[0], "eval");
 		words[count].at = room;
-		for (text++; *text != '"' && *text != '\0';)
+		for (text++; !ends(text, is_script);)
 			*room++ = unescape(&text);
 		words[count].size = (size_t)(room - words[count].at);
 		count++;
