@@ -252,8 +252,8 @@ class Programs(ClusterTest):
                 time.sleep(0.01)
             """
         )
-        child.communicate(timeout=SOON)
-        self.assertEqual(child.returncode, 0)
+        said = child.communicate(timeout=SOON)[1]
+        self.assertEqual(child.returncode, 0, said)
         self.assertEqual(redis.Redis(unix_socket_path=self.cluster.sockets[0]).exists("exit"), 0)
 
     def test_the_module_is_no_command(self):
