@@ -425,6 +425,7 @@ static void vote(struct rl_lock *l, const struct rl_event *e)
 		rl_round_cast(l, e->node, rl_round_cast_once(l, e->reply.twins, REDLOCK_VOTE_YES),
 		              rl_time_sub(e->now_ns, l->round.t0_ns));
 	l->claim.owed |= 1u << e->node;
+	l->claim.unanswered &= ~(1u << e->node);
 }
 
 static void take(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
