@@ -5,7 +5,6 @@
  */
 #include <inttypes.h>
 #include <pthread.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +17,7 @@
 #include "record.h"
 #include "servers.h"
 
-enum { TTL_MS = 30000, DRAIN_MS = 5000, NOT_HERE = 77 };
+enum { TTL_MS = 30000, DRAIN_MS = 5000 };
 
 static struct {
 	pthread_mutex_t mutex;
@@ -153,10 +152,7 @@ static FILE *monitor(const struct server *server)
 
 /* The last command of each server, so that its listener reads all lines before the server is killed: what a
  * killed server has not written yet is lost. */
-static const char last_word[] = "the record ends \"here\"", end_of_record[] = "the record ends ";
-
-/* MONITOR of Valkey 8.1.1 writes quotes as they are: where a script ends in such a line is not known. */
-static atomic_bool has_no_escapes;
+static const char last_word[] = "the record ends here";
 
 /* Each line is +1700000000.123456 [0 unix:...] "set" "name" ..., until the last word. */
 static void *listen_to(void *argument)
@@ -164,13 +160,7 @@ static void *listen_to(void *argument)
 	unsigned node = (unsigned)((FILE **)argument - monitors);
 	char *line = NULL;
 	size_t room = 0;
-	while (getline(&line, &room, monitors[node]) > 0) {
-		const char *end = strstr(line, end_of_record);
-		if (end != NULL) {
-			if (end[sizeof end_of_record - 1] != '\\')
-				has_no_escapes = true;
-			break;
-		}
+	while (getline(&line, &room, monitors[node]) > 0 && strstr(line, last_word) == NULL) {
 		uint64_t seconds = 0, us = 0;
 		(void)sscanf(line, "+%" SCNu64 ".%" SCNu64, &seconds, &us);
 		const char *words = strstr(line, "] ");
@@ -277,10 +267,6 @@ int main(int argc, char **argv)
 		pthread_join(ears[i], NULL);
 	}
 	servers_stop(&servers);
-	if (has_no_escapes) {
-		fputs("MONITOR of this server does not escape quotes: its record cannot be read\n", stderr);
-		return NOT_HERE;
-	}
 	qsort(log_.all, log_.count, sizeof(struct real_head *), is_later);
 	for (size_t i = 0; i < log_.count; i++) {
 		fwrite(log_.all[i], sizeof *log_.all[i] + log_.all[i]->size, 1, stdout);

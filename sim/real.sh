@@ -4,8 +4,6 @@
 # server they must refuse it: a vote is counted that this server did not give.
 #
 #   real.sh DIRECTORY-OF-PROGRAMS plain|fenced PAIRS
-#
-# 77: what MONITOR of these servers writes cannot be read.
 set -euo pipefail
 programs=$1 kind=$2 pairs=$3
 record=$(mktemp)

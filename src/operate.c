@@ -138,6 +138,20 @@ static void add_place(redlock_client *c, const redlock_lock *lock, const struct 
 		request->token = request->place; /* no key has a place as its value, but some may be empty */
 }
 
+/* A node that has not answered the claim may take it when the heir has come and gone there, and would hand
+ * over a key that nobody expects any more. It is told to release. Returns these nodes. */
+static uint32_t release_unanswered(redlock_client *c, const redlock_lock *lock, struct rl_request request,
+                                   uint32_t nodes)
+{
+	nodes &= lock->core.claim.unanswered;
+	request.operation = RL_OP_LEAVE;
+	request.next = (struct rl_slice){"", 0};
+	request.bars = true;
+	if (nodes != 0)
+		rl_nodes_submit(&c->nodes, &request, nodes, c->loop.now_ns);
+	return nodes;
+}
+
 /* Asks the nodes. The votes of those that do not take the request are counted by rl_operate(). */
 static void send_to_nodes(redlock_client *c, redlock_lock *lock, const struct rl_effects *fx)
 {
@@ -181,7 +195,10 @@ static void send_to_nodes(redlock_client *c, redlock_lock *lock, const struct rl
 		add_place(c, lock, fx, &request, place);
 	uint32_t elsewhere =
 	    fx->queue.stands && !fx->queue.beside ? fx->send.nodes & ~(1u << lock->core.queue.gate) : 0;
-	rl_nodes_submit(&c->nodes, &request, fx->send.nodes & ~elsewhere, c->loop.now_ns);
+	uint32_t released = 0;
+	if (fx->send.operation == RL_OP_HAND)
+		released = release_unanswered(c, lock, request, fx->send.nodes);
+	rl_nodes_submit(&c->nodes, &request, fx->send.nodes & ~(elsewhere | released), c->loop.now_ns);
 	/* The gate has the most to do, and its message says who comes next but one. */
 	if (fx->send.operation == RL_OP_HAND)
 		rl_submit_flush(&c->nodes.list[lock->core.queue.gate]);

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: MIT */
+/* A lock that is handed over while a node has not answered its holder yet. */
+#include "client.h"
+#include "fixture.h"
+#include "proxy.h"
+
+enum { NODES = 3, CLIENTS = 3, FIRST = 0, HOLDER, HEIR, TTL_MS = 100000, LONG_MS = 20000 };
+
+struct stage {
+	redlock_client *clients[CLIENTS];
+	redlock_lock *locks[CLIENTS];
+	struct proxy slow, late; /* before one node of the holder, and before another one of the heir */
+};
+
+static bool drive(const struct stage *s)
+{
+	struct redlock_event event = {.size = sizeof event};
+	for (unsigned i = 0; i < CLIENTS; i++) {
+		expect_ok(NULL, redlock_process(s->clients[i]));
+		while (redlock_next(s->clients[i], &event) == 1)
+			expect_ok(event.lock, event.result);
+	}
+	return true;
+}
+
+static bool holds(const struct stage *s, unsigned i)
+{
+	return redlock_remaining_ms(s->locks[i]) > 0;
+}
+
+static redlock_client *open_beside(unsigned node, struct proxy *proxy)
+{
+	const char *urls[NODES];
+	for (unsigned i = 0; i < NODES; i++)
+		urls[i] = servers.urls[i];
+	proxy_start(proxy, servers.server[node].socket);
+	urls[node] = proxy->url;
+	return fixture_open(urls, NODES, LONG_MS);
+}
+
+static void open_stage(struct stage *s, unsigned slow, unsigned late)
+{
+	s->clients[FIRST] = fixture_open(servers.urls, NODES, LONG_MS);
+	s->clients[HOLDER] = open_beside(slow, &s->slow);
+	s->clients[HEIR] = open_beside(late, &s->late);
+	for (unsigned i = 0; i < CLIENTS; i++)
+		s->locks[i] = fixture_lock(s->clients[i], "job", TTL_MS, REDLOCK_FOREVER);
+}
+
+static void close_stage(struct stage *s)
+{
+	for (unsigned i = 0; i < CLIENTS; i++) {
+		redlock_lock_free(s->locks[i]);
+		redlock_close(s->clients[i]);
+	}
+	proxy_stop(&s->slow);
+	proxy_stop(&s->late);
+}
+
+static void line_up(struct stage *s)
+{
+	expect_ok(s->locks[FIRST], redlock_acquire(s->locks[FIRST]));
+	for (unsigned i = HOLDER; i < CLIENTS; i++) {
+		expect_ok(s->locks[i], redlock_start_acquire(s->locks[i]));
+		assert_soon(drive(s) && s->locks[i]->core.queue.placed);
+	}
+}
+
+/* One message does not reach the heir in time, so it asks the slow node itself. It has had the lock and
+ * released it before that node learns that the holder ever had it. */
+static void release_in_turn(struct stage *s)
+{
+	proxy_set(&s->slow, &s->slow.faults->hold_up, 1);
+	expect_ok(s->locks[FIRST], redlock_release(s->locks[FIRST]));
+	assert_soon(drive(s) && holds(s, HOLDER));
+	proxy_set(&s->late, &s->late.faults->hold_down, 1);
+	expect_ok(s->locks[HOLDER], redlock_release(s->locks[HOLDER]));
+	assert_soon(drive(s) && holds(s, HEIR));
+	proxy_set(&s->late, &s->late.faults->hold_down, 0);
+	expect_ok(s->locks[HEIR], redlock_release(s->locks[HEIR]));
+	assert_int_equal(redlock_drain(s->clients[HEIR], WAIT_SOON_MS), 0);
+	proxy_set(&s->slow, &s->slow.faults->hold_up, 0);
+	expect_settled(s->clients[HOLDER], NODES, "job");
+}
+
+/* A waiter makes its offer once it hears the nodes: so there are rounds until one hands over. */
+static void hand_over_beside(unsigned slow, unsigned late)
+{
+	struct stage s;
+	unsigned rounds = 0, gate;
+	open_stage(&s, slow, late);
+	do {
+		assert_true(rounds++ < 100);
+		line_up(&s);
+		gate = s.locks[HOLDER]->core.queue.gate;
+		if (gate != slow && gate != late) {
+			release_in_turn(&s);
+			continue;
+		}
+		for (unsigned i = 0; i < CLIENTS; i++) {
+			assert_soon(drive(&s) && holds(&s, i));
+			expect_ok(s.locks[i], redlock_release(s.locks[i]));
+		}
+	} while (gate != slow && gate != late && s.clients[HOLDER]->stats.handed_over == 0);
+	close_stage(&s);
+}
+
+TEST(a_node_that_has_not_answered_hands_nothing_over)
+{
+	for (unsigned slow = 0; slow < NODES; slow++)
+		for (unsigned late = 0; late < NODES; late++)
+			if (slow != late)
+				hand_over_beside(slow, late);
+}
+
+SERVER_TESTS(NODES)
