@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Shared by blocking and asynchronous clients and locks: options, handles, events, and an end at exit."""
+import atexit
 import math
 import os
 import select
@@ -141,6 +142,28 @@ class Native:
         return self
 
 
+class Ending:
+    """Whether the interpreter ends. The threads that are left then are daemons: one whose call the end has cancelled must not
+    raise, as its traceback on stderr can make Python abort. So it sleeps until it is gone."""
+
+    def __init__(self) -> None:
+        self.known = self.now = False
+
+    def expect(self) -> None:
+        """Called after the first finalizer was made, so that this hook runs before that of the finalizers."""
+        if not self.known:
+            self.known = True
+            atexit.register(self.begin)
+
+    def begin(self) -> None:
+        self.now = True
+
+    def rest(self) -> None:
+        if self.now and threading.current_thread() is not threading.main_thread():
+            threading.Event().wait()
+
+
+ending = Ending()
 natives: "weakref.WeakSet[Native]" = weakref.WeakSet()
 os.register_at_fork(after_in_child=lambda: [native.be_child() for native in natives])
 
@@ -293,6 +316,7 @@ class BaseClient(Generic[L]):
         which names the node, the option or the line."""
         self._native = Native([urls] if isinstance(urls, str) else urls, cluster, file, options)
         self._finalizer = weakref.finalize(self, self._native.close, self._drain_ms)
+        ending.expect()
 
     def lock(self, name: Union[Name, Sequence[Name]], ttl: Optional[float] = None, *, wait: Optional[float] = None,
              renew: Optional[float] = None, danger: Optional[float] = None, max_hold: Optional[float] = None,

@@ -3,7 +3,7 @@
 import time
 from typing import Any, Callable, Optional
 
-from ._base import BaseClient, BaseLock, to_ms
+from ._base import BaseClient, BaseLock, ending, to_ms
 from ._errors import LockBusy, expect
 from ._native import lib
 
@@ -85,18 +85,25 @@ class Client(BaseClient[Lock]):
         return expect(self._blocking(lambda: lib.redlock_drain(self._native.client, to_ms(timeout))))
 
     def _blocking(self, call: Callable[[], Any]) -> int:
-        native, result = self._native, lib.REDLOCK_E_INTERRUPTED
-        while result == lib.REDLOCK_E_INTERRUPTED:  # Python runs its signal handlers between two calls
-            with native.idle:
-                self._open()
-                native.calls += 1
-            try:
-                result = call()
-            finally:
-                with native.idle:
-                    native.calls -= 1
-                    native.idle.notify_all()
+        result = lib.REDLOCK_E_INTERRUPTED
+        try:
+            while result == lib.REDLOCK_E_INTERRUPTED:  # Python runs its signal handlers between two calls
+                result = self._once(call)
+        finally:
+            ending.rest()
         return int(result)
+
+    def _once(self, call: Callable[[], Any]) -> Any:
+        native = self._native
+        with native.idle:
+            self._open()
+            native.calls += 1
+        try:
+            return call()
+        finally:
+            with native.idle:
+                native.calls -= 1
+                native.idle.notify_all()
 
     def close(self, timeout: float = 1) -> None:
         """Ends the threads and all calls, waits for owed releases, and closes. Locks of the client are released."""

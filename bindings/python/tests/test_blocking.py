@@ -253,7 +253,7 @@ class Programs(ClusterTest):
             """
         )
         said = child.communicate(timeout=SOON)[1]
-        self.assertEqual(child.returncode, 0, said)
+        self.assertEqual((child.returncode, said), (0, ""))
         self.assertEqual(redis.Redis(unix_socket_path=self.cluster.sockets[0]).exists("exit"), 0)
 
     def test_the_module_is_no_command(self):
