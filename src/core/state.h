@@ -300,7 +300,7 @@ struct rl_event {
 	struct {
 		uint32_t hears;       /* bit per node: a message of that node about our turn would arrive */
 		bool ordered;         /* each node that works has said who it is, so all clients have this order */
-		uint64_t entropy;     /* any random bits: used for the retry delay */
+		uint64_t entropy;     /* any random bits: each draw is by these */
 		uint64_t behind_ns;   /* until then another handle of this client is first for the lock; 0: none is */
 		uint64_t heir_ns;     /* when this client last heard who comes next; 0: it has not */
 		const uint8_t *order; /* the nodes in the order that all contenders share; NULL: as numbered */
