@@ -139,11 +139,14 @@ static void add_place(redlock_client *c, const redlock_lock *lock, const struct 
 }
 
 /* A node that has not answered the claim may take it when the heir has come and gone there, and would hand
- * over a key that nobody expects any more. It is told to release. Returns these nodes. */
+ * over a key that nobody expects any more. It is told to release; but not the gate, whose queue has the
+ * heir's place. A client that keeps locks reads its answers late: which of them are missing says little
+ * there. Returns these nodes. */
 static uint32_t release_unanswered(redlock_client *c, const redlock_lock *lock, struct rl_request request,
                                    uint32_t nodes)
 {
-	nodes &= lock->core.claim.unanswered;
+	nodes &= lock->core.rules->sticky_ns == 0 ? lock->core.claim.unanswered : 0;
+	nodes &= ~(1u << lock->core.queue.gate);
 	request.operation = RL_OP_LEAVE;
 	request.next = (struct rl_slice){"", 0};
 	request.bars = true;
