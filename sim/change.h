@@ -41,7 +41,7 @@ void change_found(struct world *w, uint32_t node);
 uint32_t change_list(struct world *w);
 uint32_t change_newest(const struct world *w);
 
-/* The step of a configuration, by its id; 0: there is none. */
+/* Returns the step of the configuration with this id; 0: no configuration has it. */
 unsigned change_step(const char *id, size_t size);
 
 /* Whether the set can do without the data of this node: all other members are admitted. */

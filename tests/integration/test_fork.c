@@ -128,21 +128,9 @@ static void expect_untouched(const struct parent *p, unsigned keys, bool close_f
 
 static struct redlock_options client_options(enum sets sets)
 {
-	static const char *const names[NODES] = {"a", "b", "c"};
-	static struct redlock_node_set list[NODES];
 	struct redlock_options options = fixture_client(servers.urls, NODES);
-	for (unsigned i = 0; i < NODES; i++)
-		list[i] = (struct redlock_node_set){.size = sizeof list[i],
-		                                    .name = names[i],
-		                                    .urls = &servers.urls[i],
-		                                    .url_count = 1,
-		                                    .joining = i == NODES - 1};
-	if (sets == ONE_SET)
-		return options;
-	options.urls = NULL;
-	options.url_count = 0;
-	options.sets = list;
-	options.set_count = NODES;
+	if (sets == THREE_SETS)
+		fixture_spread(&options);
 	return options;
 }
 

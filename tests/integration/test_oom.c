@@ -165,8 +165,6 @@ enum sets { ONE_SET, THREE_SETS, CLUSTER };
 
 static struct redlock_options client_options(enum sets sets)
 {
-	static const char *const names[NODES] = {"a", "b", "c"};
-	static struct redlock_node_set list[NODES];
 	struct redlock_options options = fixture_client(servers.urls, NODES);
 	options.node_timeout_ms = TIMEOUT_MS;
 	options.prefix = "oom:";
@@ -176,18 +174,8 @@ static struct redlock_options client_options(enum sets sets)
 		options.urls = &url;
 		options.url_count = 1;
 	}
-	if (sets != THREE_SETS)
-		return options;
-	for (unsigned i = 0; i < NODES; i++)
-		list[i] = (struct redlock_node_set){.size = sizeof list[i],
-		                                    .name = names[i],
-		                                    .urls = &servers.urls[i],
-		                                    .url_count = 1,
-		                                    .joining = i == NODES - 1};
-	options.urls = NULL;
-	options.url_count = 0;
-	options.sets = list;
-	options.set_count = NODES;
+	if (sets == THREE_SETS)
+		fixture_spread(&options);
 	return options;
 }
 

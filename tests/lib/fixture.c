@@ -45,6 +45,23 @@ void fixture_close(redlock_client **client)
 	redlock_close(*client);
 }
 
+void fixture_spread(struct redlock_options *options)
+{
+	static const char *const names[] = {"a", "b", "c"};
+	enum { SETS = sizeof names / sizeof names[0] };
+	static struct redlock_node_set list[SETS];
+	for (unsigned i = 0; i < SETS; i++)
+		list[i] = (struct redlock_node_set){.size = sizeof list[i],
+		                                    .name = names[i],
+		                                    .urls = &servers.urls[i],
+		                                    .url_count = 1,
+		                                    .joining = i == SETS - 1};
+	options->urls = NULL;
+	options->url_count = 0;
+	options->sets = list;
+	options->set_count = SETS;
+}
+
 struct redlock_options fixture_client(const char *const *urls, size_t count)
 {
 	struct redlock_options options;

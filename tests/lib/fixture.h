@@ -48,6 +48,10 @@ redlock_client *fixture_open(const char *const *urls, unsigned count, uint32_t n
 redlock_client *fixture_open_with(const struct redlock_options *options);
 struct redlock_options fixture_client(const char *const *urls, size_t count);
 
+/* The client has three node sets, "a", "b" and "c", of one of the servers each; the last one joins the
+ * others. */
+void fixture_spread(struct redlock_options *options);
+
 /* Makes a handle, or fails the test. */
 redlock_lock *fixture_lock(redlock_client *client, const char *name, uint64_t ttl_ms, uint64_t wait_ms);
 

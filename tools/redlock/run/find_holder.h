@@ -11,7 +11,7 @@
 struct waiting {
 	struct wait_view view;
 	uint64_t due_ns;        /* when to ask; 0: once it is a wait; UINT64_MAX: it was told, or is asked for */
-	redlock_lock *question; /* a handle of its own; NULL: there is none */
+	redlock_lock *question; /* the handle that asks; NULL: it is not made yet */
 	const char *own;        /* it is whether a run above this one holds this name; NULL: who has it */
 	uint64_t seen_ns;       /* when its answer came; 0: not yet */
 };

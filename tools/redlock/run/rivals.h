@@ -7,7 +7,7 @@
 #include "../rival.h"
 
 struct run_rivals {
-	redlock_lock *question; /* a handle of its own; NULL: there is none */
+	redlock_lock *question; /* the handle that asks; NULL: it is not made yet */
 	struct rivals *seen;    /* NULL: not yet */
 	bool asks;
 	bool is_done;         /* told, or there is no rival */
