@@ -247,8 +247,22 @@ std::string make(const words &step)
 	return "";
 }
 
+std::string known_errors()
+{
+	using redlock::errc;
+	std::string names;
+	for (const errc code :
+	     {errc::busy, errc::no_quorum, errc::lost, errc::gone, errc::cancelled, errc::invalid, errc::url,
+	      errc::duplicate, errc::state, errc::limit, errc::no_memory, errc::system, errc::forked, errc::tls,
+	      errc::interrupted, errc::config, errc::unrenewed})
+		names += (names.empty() ? "" : " ") + std::string(redlock_error_name(static_cast<int>(code)));
+	return names;
+}
+
 std::string answer(const words &step)
 {
+	if (step[0] == "errors")
+		return known_errors();
 	if (step[0] == "client")
 		return open(step);
 	if (step[0] == "lock")

@@ -5,10 +5,10 @@
 //
 //	client, err := redlock.Open(redlock.Config{URLs: []string{"redis://10.0.0.1", "redis://10.0.0.2", "redis://10.0.0.3"}})
 //	lock, err := client.NewLock(redlock.Options{TTL: 30 * time.Second, Renew: 10 * time.Second}, "nightly")
-//	ctx, err := lock.Lock(ctx)   // ctx ends when the lock is lost
+//	held, err := lock.Lock(ctx)   // held ends when the lock is lost
 //	if err == nil {
 //		defer lock.Unlock()
-//		backup(ctx)
+//		backup(held)
 //	}
 package redlock
 

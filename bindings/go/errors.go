@@ -18,15 +18,22 @@ const (
 	Gone      Code = C.REDLOCK_E_GONE      // the lock had ended before it was released or asked for
 	Cancelled Code = C.REDLOCK_E_CANCELLED // by Lock.Cancel
 	Invalid   Code = C.REDLOCK_E_INVAL     // an option is out of its range
-	BadURL    Code = C.REDLOCK_E_URL
+	BadURL    Code = C.REDLOCK_E_URL       // a URL of a node cannot be used
 	Duplicate Code = C.REDLOCK_E_DUPLICATE // two of the nodes are one server
 	State     Code = C.REDLOCK_E_STATE     // not held, held already, used by another goroutine, or closed
 	Limit     Code = C.REDLOCK_E_LIMIT     // the cap on extending is reached
 	NoMemory  Code = C.REDLOCK_E_NOMEM
-	System    Code = C.REDLOCK_E_SYSTEM
+	System    Code = C.REDLOCK_E_SYSTEM // a descriptor, a timer, a thread or random bytes
+	Forked    Code = C.REDLOCK_E_FORKED // the client belongs to the parent process
 	NoTLS     Code = C.REDLOCK_E_TLS
-	BadConfig Code = C.REDLOCK_E_CONFIG
+	BadConfig Code = C.REDLOCK_E_CONFIG // a file, a line of it, or a variable
+	// These two end no call of this package: Go takes signals itself, and each client renews.
+	Interrupted Code = C.REDLOCK_E_INTERRUPTED
+	Unrenewed   Code = C.REDLOCK_E_UNRENEWED
 )
+
+// Name is the name of the code in redlock/results.h: "BUSY".
+func (c Code) Name() string { return C.GoString(C.redlock_error_name(C.int(c))) }
 
 // Error is the library's sentence for the code.
 func (c Code) Error() string { return C.GoString(C.redlock_strerror(C.int(c))) }

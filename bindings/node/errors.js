@@ -30,8 +30,9 @@ class OptionError extends RedlockError {}
 
 const CLASSES = {
 	BUSY: LockBusy, NOQUORUM: NoQuorum, LOST: LockLost, GONE: LockLost, CANCELLED: LockCancelled,
-	STATE: LockStateError, LIMIT: LockStateError, INVAL: OptionError, URL: OptionError, DUPLICATE: OptionError,
-	CONFIG: OptionError, TLS: OptionError,
+	INVAL: OptionError, URL: OptionError, DUPLICATE: OptionError, STATE: LockStateError, LIMIT: LockStateError,
+	NOMEM: RedlockError, SYSTEM: RedlockError, FORKED: LockStateError, TLS: OptionError, INTERRUPTED: RedlockError,
+	CONFIG: OptionError, UNRENEWED: LockStateError,
 };
 
 /** The error for a name of redlock/results.h, or for its number. */
@@ -40,4 +41,4 @@ function errorOf(code, message, votes) {
 	return new (CLASSES[name] ?? RedlockError)(message || sentence, name, votes);
 }
 
-module.exports = { RedlockError, LockBusy, NoQuorum, LockLost, LockCancelled, LockStateError, OptionError, errorOf };
+module.exports = { RedlockError, LockBusy, NoQuorum, LockLost, LockCancelled, LockStateError, OptionError, CLASSES, errorOf };

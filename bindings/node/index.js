@@ -3,7 +3,7 @@
 'use strict';
 const { EventEmitter } = require('node:events');
 const native = require('./load.js');
-const { errorOf, ...errors } = require('./errors.js');
+const { CLASSES, errorOf, ...errors } = require('./errors.js');
 const { LockBusy, LockStateError, RedlockError } = errors;
 const { Lock } = require('./lock.js');
 const { text, words } = require('./options.js');

@@ -37,6 +37,14 @@ static int fail(int error, const char *why)
 	return error;
 }
 
+/* errors: the names of all that the library has. */
+static void print_errors(void)
+{
+#define ERROR_NAME(name, value, text) " " #name
+	puts("ok" REDLOCK_ERROR_MAP(ERROR_NAME));
+#undef ERROR_NAME
+}
+
 static int answer(const struct lock *lock, int error)
 {
 	char why[SENTENCE] = "";
@@ -339,7 +347,9 @@ int main(void)
 		for (char *word = strtok(line, " \n"); word != NULL && count < WORDS; word = strtok(NULL, " \n"))
 			words[count++] = word;
 		struct lock *lock = count > 1 ? find_lock(words[1]) : NULL;
-		if (count > 1 && strcmp(words[0], "client") == 0)
+		if (count == 1 && strcmp(words[0], "errors") == 0)
+			print_errors();
+		else if (count > 1 && strcmp(words[0], "client") == 0)
 			open_client(words + 1, count - 1);
 		else if (count > 3 && strcmp(words[0], "lock") == 0)
 			make_lock(words + 1, count - 1);

@@ -83,9 +83,9 @@ static bool has_not_left(struct session *session, const redlock_lock *lock, unsi
 	return unsent(session, node) == 1;
 }
 
-/* Whether the server may be executing a request in front of a release that is owed. It writes the answer then,
- * which fails if a Unix socket was closed meanwhile; the server drops the connection for that, with what it has
- * not read. A write to a TCP connection does not fail so soon. */
+/* Whether the server may be executing a request in front of a release that is owed. It writes the answer
+ * then, which fails if a Unix socket was closed meanwhile; the server drops the connection for that, with
+ * what it has not read. A write to a TCP connection does not fail so soon. */
 static bool answers_late(struct session *session, const redlock_lock *lock, unsigned node)
 {
 	struct redlock_node_status status = {.size = sizeof status};

@@ -31,11 +31,19 @@ var (
 	claims     = map[string]*claim{}
 )
 
-// names of the errors that the scenarios ask for.
-var names = map[redlock.Code]string{
-	redlock.Busy: "BUSY", redlock.NoQuorum: "NOQUORUM", redlock.Lost: "LOST", redlock.Gone: "GONE",
-	redlock.Cancelled: "CANCELLED", redlock.Invalid: "INVAL", redlock.BadURL: "URL", redlock.Duplicate: "DUPLICATE",
-	redlock.State: "STATE", redlock.Limit: "LIMIT",
+// codes are all that the package has.
+var codes = []redlock.Code{
+	redlock.Busy, redlock.NoQuorum, redlock.Lost, redlock.Gone, redlock.Cancelled, redlock.Invalid, redlock.BadURL,
+	redlock.Duplicate, redlock.State, redlock.Limit, redlock.NoMemory, redlock.System, redlock.Forked, redlock.NoTLS,
+	redlock.Interrupted, redlock.BadConfig, redlock.Unrenewed,
+}
+
+func knownErrors() string {
+	var names []string
+	for _, code := range codes {
+		names = append(names, code.Name())
+	}
+	return strings.Join(names, " ")
 }
 
 func decode(word string) string {
@@ -227,6 +235,8 @@ func run(words []string) (string, error) {
 		return "", newLock(words[1], words[2], words[3], words[4:])
 	case "close":
 		return "", clients[words[1]].Close()
+	case "errors":
+		return knownErrors(), nil
 	}
 	return claims[words[1]].step(words[0], strings.Join(words[2:], " "))
 }
@@ -236,7 +246,7 @@ func main() {
 		value, err := run(strings.Fields(lines.Text()))
 		var failed *redlock.Error
 		if errors.As(err, &failed) {
-			fmt.Printf("error %s %s\n", names[failed.Code], failed.Text)
+			fmt.Printf("error %s %s\n", failed.Code.Name(), failed.Text)
 		} else {
 			fmt.Println(strings.TrimSpace("ok " + value))
 		}

@@ -3,6 +3,7 @@
 import { createInterface } from 'node:readline';
 
 const { Client, RedlockError } = await import(`${process.env.REDLOCK_NODE}/index.mjs`);
+const { CLASSES } = (await import(`${process.env.REDLOCK_NODE}/errors.js`)).default;
 const clients = {}, locks = {}, waits = {}, warned = new Set();
 const decode = (word) => (word === '%' ? '' : decodeURIComponent(word));
 const ms = (word) => (word === 'forever' ? Infinity : Number(word));
@@ -44,6 +45,7 @@ const verbs = {
 		locks[label] = clients[client].handle(list.length > 1 ? list : list[0], options(words));
 	},
 	close: (label) => clients[label].close(),
+	errors: () => Object.keys(CLASSES).join(' '),
 };
 const steps = {
 	acquire: async (lock, wait) => void await lock.acquire({ wait: ms(wait) }),

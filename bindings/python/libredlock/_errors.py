@@ -61,8 +61,9 @@ class ForkedError(RedlockError, RuntimeError):
 
 _CLASSES: Dict[str, Type[RedlockError]] = {
     "BUSY": LockBusy, "NOQUORUM": NoQuorum, "LOST": LockLost, "GONE": LockLost, "CANCELLED": LockCancelled,
-    "STATE": LockStateError, "LIMIT": LockStateError, "UNRENEWED": LockStateError, "FORKED": ForkedError,
-    "INVAL": OptionError, "URL": OptionError, "DUPLICATE": OptionError, "CONFIG": OptionError, "TLS": OptionError,
+    "INVAL": OptionError, "URL": OptionError, "DUPLICATE": OptionError, "STATE": LockStateError, "LIMIT": LockStateError,
+    "NOMEM": RedlockError, "SYSTEM": RedlockError, "FORKED": ForkedError, "TLS": OptionError, "INTERRUPTED": RedlockError,
+    "CONFIG": OptionError, "UNRENEWED": LockStateError,
 }
 
 

@@ -5,6 +5,7 @@ import threading
 import urllib.parse
 
 import libredlock
+from libredlock._errors import _CLASSES as CLASSES
 
 SECONDS = ("ttl", "renew", "danger", "max-hold", "node-timeout")
 clients, locks, owners, lost, danger, waits = {}, {}, {}, {}, {}, {}
@@ -67,6 +68,7 @@ def yes(value):
 VERBS = {
     "client": client, "lock": lock, "acquire": acquire, "start": start, "finish": finish,
     "close": lambda label: clients[label].close(),
+    "errors": lambda: "ok " + " ".join(CLASSES),
     "cancel": lambda label: locks[label].cancel(),
     "release": lambda label: locks[label].release(),
     "extend": lambda label, ttl: locks[label].extend(seconds(ttl)),
