@@ -159,6 +159,36 @@ until_traced() { # TEXT
 	until_true has_keys 0 "$all" job
 }
 
+is_busy_client() { # N
+	on_node "$1" client list | grep -q name=busy
+}
+
+# The server reads the SET, then a script of another user keeps it from writing the answer. The run ends meanwhile, and
+# its Unix socket is closed: what the server has not read by then, it never reads.
+@test "a server that is busy between the SET and its answer, while the run ends, gets the release" {
+	on_nodes "$all" set job other px 60000
+	"$REDLOCK_BIN" run -w 60s --node-timeout 8s job -- sh -c \
+		"echo \"eval 'for i = 1, 2e8 do end' 0\" >$sandbox/busy; sleep 0.5; kill -s CONT $(node_pid 5) $(node_pid 4)" 3>&- &
+	waiter=$!
+	until_true has_waiter job
+	sleep 1 # a run that is short does not wait for a server that hangs
+	victim=5
+	[ "$(on_node 5 exists '{job}:redlock:queue')" = 0 ] || victim=4
+	mkfifo "$sandbox/busy"
+	redis-cli -s "$(node_dir "$victim")/redis.sock" <"$sandbox/busy" >/dev/null 3>&- &
+	exec 6>"$sandbox/busy"
+	echo "client setname busy" >&6
+	until_true is_busy_client "$victim"
+	on_node "$victim" del job
+	kill_nodes STOP "$victim"
+	for node in $all; do
+		[ "$node" = "$victim" ] || on_node "$node" del job
+	done
+	await "$waiter" 0
+	exec 6>&-
+	until_true has_keys 0 "$all" job
+}
+
 # The slower nodes are waited for as long again as the quorum took, but that is the caller's time.
 @test "a quorum that comes late: what is left of the validity is not waited away" {
 	rl acquire -q --token V held >"$sandbox/token"

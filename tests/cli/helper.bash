@@ -144,6 +144,14 @@ has_keys() { # COUNT "N..." KEY: so many of these nodes have the key
 	[ "$count" -eq "$1" ]
 }
 
+has_waiter() { # NAME
+	local node
+	for node in $all; do
+		[ "$(on_node "$node" exists "{$1}:redlock:queue")" = 0 ] || return 0
+	done
+	return 1
+}
+
 has_value() { # N KEY VALUE
 	[ "$(on_node "$1" get "$2")" = "$3" ]
 }

@@ -78,7 +78,7 @@ says_in() { # FILE TEXT
 	want 0 rl ls -r "$one" --json
 	json_is 'j["odd"] == ["below-quorum"]'
 	want 0 rl status -r "$one" job
-	[[ $output == *"warning: node 3: the key of killed:1 stays there: it was killed"* ]]
+	[[ $output == *"warning: node 3: the key of killed:1 stays there: it was killed"*"the other nodes have forgotten its lock"* ]]
 }
 
 # With and without places in a queue, and votes that split: their keys come and go.

@@ -65,6 +65,16 @@ load run_helper
 	free
 }
 
+@test "as many nodes as may be lost are down from the start: told once, not again at the second renewal" {
+	kill_nodes KILL 4 5
+	start_run -t 6s --renew 300ms "$job" -- sleep 1.5
+	await "$run_pid" 0
+	stderr=$(<err)
+	[ "$(wc -l <err)" = 1 ]
+	says "degraded: 2 of 5 nodes have no vote, 3 votes are needed: one more failure ends it; nodes 4, 5: not reachable: "
+	"$REDLOCK_BIN" cluster start -q
+}
+
 @test "nodes without a vote are told once while the command runs, with the reason; -q: not" {
 	kill_nodes KILL 5
 	start_run -t 3s "$job" -- sleep 4

@@ -5,6 +5,7 @@
 
 #include "cmd.h"
 #include "doctor/doctor.h"
+#include "marker.h"
 #include "message.h"
 
 static const struct option_group *const groups[] = {&accept_options, &node_options, &output_options, NULL};
@@ -126,6 +127,18 @@ static const char *plural(unsigned count)
 	return count == 1 ? "" : "s";
 }
 
+/* ", started 12 s ago": a restart is the usual reason for a lock that is gone. "": not seen. */
+static const char *start_text(const struct doctor_node *node, char *buffer, size_t size)
+{
+	int64_t uptime_s = doctor_uptime_s(node);
+	char age[32];
+	buffer[0] = '\0';
+	if (uptime_s >= 0)
+		snprintf(buffer, size, ", started %s ago",
+		         marker_time_text((uint64_t)uptime_s * 1000, age, sizeof age));
+	return buffer;
+}
+
 static void print_text(const struct doctor *doctor, struct findings *all)
 {
 	bool notes = doctor->session->settings->verbose;
@@ -143,10 +156,11 @@ static void print_text(const struct doctor *doctor, struct findings *all)
 		print_level(doctor, all, (enum doctor_level)level);
 	for (unsigned i = 0; i < doctor->nodes; i++) {
 		const struct doctor_node *n = &doctor->node[i];
-		char version[80];
+		char version[80], age[48];
 		if (!has_shown(all, i))
-			put_line("  node %u %s: fine, %.0f us, %s", i + 1, doctor->report.node[i].status.address,
-			         (double)n->clock.rtt_ns / 1000, doctor_version(n, version, sizeof version));
+			put_line("  node %u %s: fine, %.0f us, %s%s", i + 1, doctor->report.node[i].status.address,
+			         (double)n->clock.rtt_ns / 1000, doctor_version(n, version, sizeof version),
+			         start_text(n, age, sizeof age));
 	}
 }
 
@@ -179,6 +193,7 @@ static void json_node(const struct doctor *doctor, const struct findings *all, u
 	json_open(json, NULL, '{');
 	report_json_node(&doctor->report, node, json);
 	json_text(json, "version", doctor_version(n, version, sizeof version));
+	json_number_or_null(json, "uptime_s", doctor_uptime_s(n) >= 0, doctor_uptime_s(n));
 	json_number_or_null(json, "clock_offset_us", time, middle_ns / 1000);
 	json_number_or_null(json, "clock_error_us", time,
 	                    (n->clock.last.high_ns - n->clock.last.low_ns) / 2000 + 1);

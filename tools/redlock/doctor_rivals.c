@@ -27,13 +27,12 @@ static void show_nothing(const struct ls_nodes *nodes, uint64_t keys)
 	(void)nodes, (void)keys;
 }
 
-/* A node in quarantine has no key: only keys that are there count here. */
-static uint64_t forget_nothing(struct ls_nodes *nodes, const struct guard_record *records,
+/* A key on a minority is the holder's, not a rival's, while nodes in quarantine may have forgotten the rest.
+ */
+static uint64_t find_forgetful(struct ls_nodes *nodes, const struct guard_record *records,
                                uint64_t *ret_left_ms)
 {
-	(void)nodes, (void)records;
-	*ret_left_ms = 0;
-	return 0;
+	return guard_view_forgetful(nodes->program->session, records, ret_left_ms);
 }
 
 static void take(struct doctor *doctor, const struct ls_rows *rows)
@@ -59,7 +58,8 @@ bool doctor_look_at_rivals(struct doctor *doctor)
 	                                   .timeout_ms = doctor->session->node_timeout_ms,
 	                                   .stopped = is_over,
 	                                   .progress = show_nothing,
-	                                   .forgetful = forget_nothing};
+	                                   .forgetful = find_forgetful,
+	                                   .session = doctor->session};
 	struct ls_nodes nodes;
 	struct ls_rows rows = {0};
 	end_ns = clock_ns() + WORK_MS * UINT64_C(1000000) + RIVAL_LOOKS * rival_pause_ns(program.timeout_ms);

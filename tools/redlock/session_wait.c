@@ -83,6 +83,17 @@ static bool has_not_left(struct session *session, const redlock_lock *lock, unsi
 	return unsent(session, node) == 1;
 }
 
+/* Whether the server may be executing a request in front of a release that is owed. It writes the answer
+ * then, which fails if a Unix socket was closed meanwhile; the server drops the connection for that, with
+ * what it has not read. A write to a TCP connection does not fail so soon. */
+static bool answers_late(struct session *session, const redlock_lock *lock, unsigned node)
+{
+	struct redlock_node_status status = {.size = sizeof status};
+	(void)lock;
+	return redlock_node_status(session->client, node, &status) == 0 && status.owed > 0 &&
+	       status.waiting > status.owed && strncmp(status.address, "unix:", 5) == 0;
+}
+
 /* As is_owed(), without those that end with this process. */
 static bool is_awaited(struct session *session, const redlock_lock *lock, unsigned node)
 {
@@ -189,16 +200,19 @@ static uint64_t drain_limit_ns(const struct session *session, const redlock_lock
 /* A release that has left no longer needs this process: a node that hangs finds it after its SET, and a
  * distant one executes it. For their answers there is half a round trip. One that waits for its connection
  * would be lost with the process, so that a distant node gets a few; as many, one that the node may refuse as
- * a script, but then a node that hangs is no reason to take half as long again.
+ * a script, and one that a busy server may not read; but then a node that hangs is no reason to take half as
+ * long again.
  */
 bool session_drain(struct session *session, const redlock_lock *lock)
 {
 	uint64_t now_ns = clock_ns(), spent_ns = now_ns - session->begin_ns;
 	uint64_t round_trip_ns = lock != NULL ? slowest_answer_ns(session, lock) : 0;
-	uint64_t sending_ns = at_most(round_trip_ns * SEND_ROUND_TRIPS, session->node_timeout_ms * 1000000);
+	uint64_t timeout_ns = session->node_timeout_ms * 1000000;
+	uint64_t sending_ns = at_most(round_trip_ns * SEND_ROUND_TRIPS, timeout_ns);
 	wait_while(session, lock, is_awaited, now_ns + drain_limit_ns(session, lock, round_trip_ns));
 	if (!any(session, lock, is_owed))
 		return true;
+	wait_while(session, lock, answers_late, now_ns + at_most(timeout_ns, spent_ns / 2));
 	wait_while(session, lock, is_unsent, now_ns + at_most(sending_ns, spent_ns / 2));
 	wait_while(session, lock, has_not_left, now_ns + sending_ns);
 	return !any(session, lock, is_owed);

@@ -50,7 +50,8 @@ void status_rivals_print(const struct status_picture *picture)
 		         "holds the lock%s; compare the lists that `redlock config show` prints on each host",
 		         nodes, who, picture->rivals.is_held ? " too" : "");
 	else
-		put_line("warning: %s: the key of %s stays there: it was killed while it acquired, or it uses "
+		put_line("warning: %s: the key of %s stays there: it was killed while it acquired, or the other "
+		         "nodes have forgotten its lock (`redlock doctor` says when each was started), or it uses "
 		         "another list of nodes, and holds the lock%s; compare the lists that `redlock config show` "
 		         "prints on each host",
 		         nodes, who, picture->rivals.is_held ? " too" : "");

@@ -493,12 +493,11 @@ static const struct check set_checks[] = {
     {"same-list", DOCTOR_ALWAYS, ALL(NOTE), doctor_names_list, 0,
      "every host must use this list of %: with another one two clients may hold a lock", NULL},
     {"rival", DOCTOR_ALWAYS, ALL(WARNING), doctor_has_rivals, 0,
-     "another client than the holder keeps its key of %: it was killed while it acquired, or it uses another "
-     "list "
-     "of nodes, and both hold the lock",
-     "see `redlock status NAME`; run `redlock config show` on each host, and compare the lists: where two "
-     "lists differ, "
-     "only the host whose quorum is smaller may see this"},
+     "another client than the holder keeps its key of %: it was killed while it acquired, or nodes have "
+     "forgotten its lock, or it uses another list of nodes, and both hold the lock",
+     "see `redlock status NAME`, and whether nodes were started lately; run `redlock config show` on each "
+     "host, and compare the lists: where two lists differ, only the host whose quorum is smaller may see "
+     "this"},
     {"this-machine", DOCTOR_ALWAYS, ALL(NOTE), is_here, 0,
      "% are on this machine: good for trying locks, and they fail together", NULL},
     {"no-guard", DOCTOR_ALWAYS, ALL(ERROR), doctor_has_no_guard, 1,

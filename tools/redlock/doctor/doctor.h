@@ -236,6 +236,8 @@ unsigned doctor_replicas_wanted(const struct doctor *doctor, const struct doctor
 
 /* "Redis 7.0.15"; "": not seen. */
 const char *doctor_version(const struct doctor_node *node, char *buffer, size_t size);
+/* The time since the server was started; -1: not seen. */
+int64_t doctor_uptime_s(const struct doctor_node *node);
 /* The known defects of such servers; "": none. `old`: that they are too old. Returns `buffer`. */
 const char *doctor_defects(const struct doctor_node *node, bool old, char *buffer, size_t size);
 

@@ -201,6 +201,16 @@ const char *doctor_version(const struct doctor_node *node, char *buffer, size_t 
 	return buffer;
 }
 
+int64_t doctor_uptime_s(const struct doctor_node *node)
+{
+	enum { LONGEST_S = 2000000000 }; /* a server that says more is not believed */
+	char text[32];
+	if (!doctor_info(node, "uptime_in_seconds", text, sizeof text))
+		return -1;
+	int64_t uptime_s = doctor_info_number(node, "uptime_in_seconds");
+	return uptime_s >= 0 && uptime_s <= LONGEST_S ? uptime_s : -1;
+}
+
 const char *doctor_defects(const struct doctor_node *node, bool old, char *buffer, size_t size)
 {
 	const char *family;

@@ -85,10 +85,10 @@ void tell_degraded(struct run *run)
 		pending += vote.code == REDLOCK_VOTE_PENDING;
 		missing += redlock_vote_kind(vote.code) >= REDLOCK_KIND_MISSING;
 	}
-	bool brink = renews && granted == quorum && pending == 0 && granted < nodes;
-	if (granted >= quorum && (brink || (missing > 0 && !run->degraded_told))) {
+	bool brink = granted == quorum && pending == 0 && granted < nodes;
+	if (granted >= quorum && ((brink && renews) || (missing > 0 && !run->degraded_told))) {
 		run->degraded_told = tell_missing_votes(run);
-		run->brink_told = brink;
+		run->brink_told = brink; /* the line says it, also before the first renewal */
 	}
 }
 
