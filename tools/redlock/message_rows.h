@@ -227,6 +227,8 @@ MESSAGE(REENTER_NODES, "--reentrant: the nodes cannot be asked: %s",
         "the message says which part of the configuration is wrong")
 MESSAGE(STATUS_FILE, "--status-file %s: %s",
         "make room there, or mend the rights of its directory: readers of --is-leader see old news")
+MESSAGE(STATUS_SHARED, "warning: --status-file %s: another elector, process %ld, writes it too",
+        "readers see now one, now the other: end one of the two, or give each a --status-file of its own")
 MESSAGE(LOST_AT_ONCE, "the lock was lost at once: --on-loss runs now, after its end",
         "it took long to start: find out what stood still; another leader may have begun")
 MESSAGE(ON_LOSS, "--on-loss: %s", "mend the command; the resource may be in the state in which it stopped")
