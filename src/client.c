@@ -336,6 +336,27 @@ int rl_client_open(const struct redlock_options *o, bool is_part, redlock_client
 	return 0;
 }
 
+static void detach_handles(redlock_client *c)
+{
+	for (redlock_lock *lock = rl_registry_next(&c->handles, 0), *next; lock != NULL; lock = next) {
+		next = rl_registry_next(&c->handles, lock->slot + 1);
+		rl_life_detach(lock, true);
+	}
+}
+
+void rl_client_release(redlock_client *c)
+{
+	bool child = rl_forkmark_is_child(&c->forkmark);
+	if (child && rl_loop_is_whole(&c->loop))
+		detach_handles(c); /* a child has one thread */
+	if (child)
+		return;
+	rl_loop_enter_now(&c->loop);
+	detach_handles(c);
+	rl_turn_settle(c);
+	rl_loop_leave(&c->loop);
+}
+
 void rl_client_close(redlock_client *c)
 {
 	bool child = rl_forkmark_is_child(&c->forkmark);
@@ -345,10 +366,7 @@ void rl_client_close(redlock_client *c)
 		rl_keeper_end(c);
 		rl_loop_look(&c->loop);
 	}
-	for (redlock_lock *lock = rl_registry_next(&c->handles, 0), *next; lock != NULL; lock = next) {
-		next = rl_registry_next(&c->handles, lock->slot + 1);
-		rl_life_detach(lock, true);
-	}
+	detach_handles(c);
 	if (!child) {
 		rl_nodes_end_login(&c->nodes);
 		rl_turn_settle(c);

@@ -13,6 +13,9 @@ int rl_client_make(const struct redlock_options *options, redlock_client **ret);
 /* Opens one for `urls`. */
 int rl_client_open(const struct redlock_options *options, bool is_part, redlock_client **ret);
 
+/* Releases all handles, without waiting. They can only be freed from then on. */
+void rl_client_release(redlock_client *client);
+
 void rl_client_close(redlock_client *client);
 
 #endif

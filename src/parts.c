@@ -152,6 +152,16 @@ int redlock_open(const struct redlock_options *options, redlock_client **ret_cli
 	return o.sets != NULL ? open_sets(&o, ret_client) : rl_client_open(&o, false, ret_client);
 }
 
+void redlock_release_all(redlock_client *c)
+{
+	RL_NO_CANCEL;
+	if (c == NULL)
+		return;
+	for (unsigned i = 0; c->parts != NULL && i < c->parts->count; i++)
+		rl_client_release(c->parts->list[i]);
+	rl_client_release(c);
+}
+
 void redlock_close(redlock_client *c)
 {
 	RL_NO_CANCEL;

@@ -53,10 +53,9 @@ function library() {
 
 const out = prebuild ? prebuilt : path.join('build', 'libredlock.node');
 fs.mkdirSync(path.dirname(out), { recursive: true });
-const sources = ['module.c', 'client.c', 'lock.c'];
 const flags = ['-std=c11', '-O2', '-Wall', '-Wextra', '-fPIC', '-shared', '-fvisibility=hidden', '-Wl,--exclude-libs,ALL'];
 try {
-	execFileSync(process.env.CC ?? 'cc', [...flags, '-I', headers(), ...sources, ...library(), '-o', out], { stdio: 'inherit' });
+	execFileSync(process.env.CC ?? 'cc', [...flags, '-I', headers(), 'native.c', ...library(), '-o', out], { stdio: 'inherit' });
 } catch (error) {
 	stop(`the compiler failed: ${error.message}`);
 }

@@ -35,10 +35,19 @@ const CLASSES = {
 	CONFIG: OptionError, UNRENEWED: LockStateError,
 };
 
-/** The error for a name of redlock/results.h, or for its number. */
+/** The error for a number of redlock/results.h. */
 function errorOf(code, message, votes) {
-	const [name, sentence] = typeof code === 'string' ? [code, ''] : native.error(code);
-	return new (CLASSES[name] ?? RedlockError)(message || sentence, name, votes);
+	const name = native.errorName(code);
+	return new (CLASSES[name] ?? RedlockError)(message || native.errorText(code), name, votes);
 }
 
-module.exports = { RedlockError, LockBusy, NoQuorum, LockLost, LockCancelled, LockStateError, OptionError, CLASSES, errorOf };
+/** Calls native code, which throws errors that have the name and the sentence. */
+function expect(call) {
+	try {
+		return call();
+	} catch (error) {
+		throw error.code === undefined ? error : new (CLASSES[error.code] ?? RedlockError)(error.message, error.code);
+	}
+}
+
+module.exports = { RedlockError, LockBusy, NoQuorum, LockLost, LockCancelled, LockStateError, OptionError, CLASSES, errorOf, expect };

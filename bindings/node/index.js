@@ -3,16 +3,17 @@
 'use strict';
 const { EventEmitter } = require('node:events');
 const native = require('./load.js');
-const { CLASSES, errorOf, ...errors } = require('./errors.js');
+const { CLASSES, errorOf, expect, ...errors } = require('./errors.js');
 const { LockBusy, LockStateError, RedlockError } = errors;
 const { Lock } = require('./lock.js');
-const { text, words } = require('./options.js');
+const { constant, text, words } = require('./options.js');
 
 const OURS = new Set(['urls', 'cluster', 'file']);
 // Settings of npm redlock 5, and its defaults. redlock waits in a queue: only how long is taken from them.
 const SETTINGS = { retryCount: 10, retryDelay: 200, retryJitter: undefined, driftFactor: undefined,
 	automaticExtensionThreshold: undefined };
-const EVENTS = 64, FIELDS = 4; // as native.h has them
+const DONE = constant('EVENT_DONE');
+const EVENTS = 64, FIELDS = 4; // as native.c has them
 const EXIT_MS = 1000; // how long the end of the process waits for releases
 const open = new Set();
 
@@ -22,6 +23,7 @@ class Client extends EventEmitter {
 	#locks = new Map(); // those that are held, or wait for an event
 	#events = new Float64Array(EVENTS * FIELDS);
 	#planned = false;
+	#running = 0; // operations without an event, and using(): only they keep the process alive
 	#turned = [];
 	#settings = { ...SETTINGS };
 
@@ -35,12 +37,9 @@ class Client extends EventEmitter {
 			this.#settings[name] = options[name] ?? SETTINGS[name];
 		}
 		const url = urls === undefined ? undefined : typeof urls === 'string' ? urls : Array.from(urls).join(',');
-		const from = [options.cluster, options.file].map((name) => (name === undefined ? null : text(name)));
-		try {
-			this.#link = native.open(url === undefined, ...from, words({ url, ...options }, ours), () => this.#turn());
-		} catch (error) {
-			throw errorOf(error.code, error.message);
-		}
+		const sources = [options.cluster, options.file].map((name) => (name === undefined ? null : text(name)));
+		this.#link = expect(() => native.open(words({ url, ...options }, ours), url === undefined ? sources : null, this.#events,
+			(count) => this.#hear(count)));
 		open.add(this);
 	}
 
@@ -79,14 +78,14 @@ class Client extends EventEmitter {
 		const renew = early === undefined ? Math.floor(ttl / 3) : ttl - early;
 		const lock = await this.acquire(resources, ttl, { renew, ...options });
 		let result;
-		native.keep(this.#link, true);
+		this.#runs(1);
 		try {
 			result = await routine(lock.signal, lock);
 		} catch (error) {
 			await lock.release().catch(() => {}); // the error of the routine is not replaced
 			throw error;
 		} finally {
-			native.keep(this.#link, false);
+			this.#runs(-1);
 		}
 		await lock.end();
 		return result;
@@ -146,6 +145,7 @@ class Client extends EventEmitter {
 	/** The lock waits for an event of an operation that it has started. */
 	_expect(id, lock) {
 		this.#locks.set(id, lock);
+		this.#runs(1);
 		this._soon();
 	}
 
@@ -158,16 +158,30 @@ class Client extends EventEmitter {
 	}
 
 	#turn() {
-		const events = this.#events;
 		this.#planned = false;
-		const count = native.turn(this.#link, events);
-		if (count === EVENTS)
-			this._soon();
-		for (let at = 0; at < count * FIELDS; at += FIELDS)
-			if (!this.#locks.get(events[at])?._hear(events[at + 1], events[at + 2], events[at + 3]))
-				this.#locks.delete(events[at]);
+		this.#hear(native.turn(this.#link));
+	}
+
+	/** Passes events on to their locks: those that native code has written to #events, and further ones. */
+	#hear(count) {
+		for (; count > 0; count = count === EVENTS ? native.turn(this.#link) : 0) {
+			const events = this.#events.slice(0, count * FIELDS); // what a listener calls may take another turn
+			for (let at = 0; at < events.length; at += FIELDS) {
+				if (events[at + 1] === DONE)
+					this.#runs(-1);
+				if (!this.#locks.get(events[at])?._hear(events[at + 1], events[at + 2], events[at + 3]))
+					this.#locks.delete(events[at]);
+			}
+		}
+		if (count < 0)
+			throw errorOf(count);
 		for (const wake of this.#turned.splice(0))
 			wake();
+	}
+
+	#runs(more) {
+		this.#running += more;
+		native.keep(this.#link, this.#running);
 	}
 }
 if (Symbol.asyncDispose)
@@ -176,6 +190,6 @@ if (Symbol.asyncDispose)
 process.on('exit', () => open.forEach((client) => client._end()));
 
 module.exports = {
-	...errors, Client, Redlock: Client, default: Client, Lock, version: native.version,
+	...errors, Client, Redlock: Client, default: Client, Lock, version: native.version(),
 	ExecutionError: RedlockError, ResourceLockedError: LockBusy, // names of npm redlock 5
 };

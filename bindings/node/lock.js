@@ -2,10 +2,13 @@
 // A lock: one claimant of a name. Each method starts an operation of the library and waits for its event.
 'use strict';
 const native = require('./load.js');
-const { LockLost, LockStateError, errorOf } = require('./errors.js');
-const { bytes, words } = require('./options.js');
+const { LockStateError, errorOf, expect } = require('./errors.js');
+const { bytes, constant, words } = require('./options.js');
 
-const { DONE, DANGER, LOST, ACQUIRE, EXTEND, RELEASE, QUERY, UPGRADE, DOWNGRADE, E_LOST, E_BUSY, E_GONE } = native;
+const [DONE, DANGER, LOST] = ['EVENT_DONE', 'EVENT_DANGER', 'EVENT_LOST'].map(constant);
+const [ACQUIRE, EXTEND, RELEASE, QUERY, UPGRADE, DOWNGRADE] =
+	['OP_ACQUIRE', 'OP_EXTEND', 'OP_RELEASE', 'OP_QUERY', 'OP_UPGRADE', 'OP_DOWNGRADE'].map(constant);
+const [E_LOST, E_BUSY, E_GONE] = ['E_LOST', 'E_BUSY', 'E_GONE'].map(constant);
 const OURS = new Set(['wait', 'signal', 'token']);
 
 class Lock {
@@ -28,11 +31,7 @@ class Lock {
 		this.#cancel = options.signal;
 		const names = Array.isArray(resources) ? resources.map(bytes) : bytes(resources);
 		const token = options.token === undefined ? null : bytes(options.token);
-		try {
-			this.#handle = native.lock(link, names, words(options, OURS), token, id);
-		} catch (error) {
-			throw errorOf(error.code, error.message);
-		}
+		this.#handle = expect(() => native.lock(link, names, words(options, OURS), token, id));
 	}
 
 	async acquire({ wait = this.#wait, signal = this.#cancel } = {}) {
@@ -111,7 +110,12 @@ class Lock {
 		return this.#number(native.obstacle(this.#handle));
 	}
 	get votes() {
-		return native.votes(this.#handle);
+		const votes = [];
+		for (let vote; (vote = native.vote(this.#handle, votes.length));) {
+			const [code, rtt] = vote;
+			votes.push({ node: votes.length, name: native.voteName(code), text: native.voteText(code), kind: native.voteKind(code), rtt });
+		}
+		return votes;
 	}
 	get signal() {
 		if (this.#controller === null) {

@@ -11,11 +11,14 @@ function text(string) {
 	return Buffer.from(`${string}\0`);
 }
 
+/** A number of the library: 'E_BUSY'. */
+const constant = (name) => native.constant(text(name));
+
 /** A name, or a value of the caller's own: any bytes. */
 const bytes = (name) => (typeof name === 'string' ? Buffer.from(name)
 	: Buffer.from(name.buffer, name.byteOffset, name.byteLength));
 
-/** [name, value, ...] of the options but those in `without`; a value of undefined is left out. */
+/** The options but those in `without`, as native code takes them; a value of undefined is left out. */
 function words(options, without) {
 	const list = [];
 	for (const [key, value] of Object.entries(options)) {
@@ -28,7 +31,7 @@ function words(options, without) {
 					: String(value);
 		list.push(text(name), text(word));
 	}
-	return list;
+	return Buffer.concat([...list, Buffer.alloc(1)]);
 }
 
-module.exports = { bytes, text, words };
+module.exports = { bytes, constant, text, words };

@@ -87,12 +87,20 @@ REDLOCK_API REDLOCK_MUST_CHECK int redlock_open(const struct redlock_options *op
 /*
  * Stops the keeper, releases the locks that the client's handles hold, closes the connections, and frees the
  * client. Never blocks, and tells no result: call redlock_release() on each lock first, which returns whether
- * it was released; or free the handles and call redlock_drain(), which waits for their releases. A server
+ * it was released; or call redlock_release_all() and redlock_drain(), which waits for the releases. A server
  * that finds its client gone drops the requests that it has not read yet, and the key of a release that is
  * lost in this way stays until its TTL. Lock handles that were not freed stay allocated; any call on them but
  * redlock_lock_free() is REDLOCK_E_STATE. No other thread may be inside a call of this client.
  */
 REDLOCK_API void redlock_close(redlock_client *client);
+
+/*
+ * Cancels what the client's handles do, and releases what they hold, as redlock_lock_free() of each would:
+ * the step before redlock_drain() and redlock_close() for a program that has no list of its handles. No event
+ * of them follows. Any later call on one of these handles but redlock_lock_free() is REDLOCK_E_STATE. Never
+ * blocks. NULL is allowed. No other thread may be inside a call of one of the handles.
+ */
+REDLOCK_API void redlock_release_all(redlock_client *client);
 
 /*
  * Waits until no release is owed to any node, at most `timeout_ms`. A release is owed if a SET was sent

@@ -346,6 +346,22 @@ quorum_end_of_rest() {
 	[ "$(grep -c -e '--status-file A.status: ' A.err)" = 1 ]
 }
 
+@test "a second elector with the same status file says that another one writes it; a dead one is nothing" {
+	start_elector A
+	until_true leads A
+	env "$mark" timeout 60 "$REDLOCK_BIN" elect --status-file A.status "$job" 2>C.err 3>&- &
+	C=$!
+	until_true grep -q "warning: --status-file A.status: another elector, process $A, writes it too" C.err
+	kill "$C"
+	await "$C"
+	kill -s KILL "$A"
+	until_true nobody_left
+	start_elector A
+	until_true has_logged 2 gain A
+	[ -z "$(grep "another elector" A.err)" ]
+	finish
+}
+
 @test "systemd is told who leads; usage errors are 64, and a wrong configuration ends the elector" {
 	/usr/bin/python3 "$BATS_TEST_DIRNAME/notify_listener.py" "$place/notify" STOPPING >told 3>&- &
 	listener=$!

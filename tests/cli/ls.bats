@@ -256,6 +256,22 @@ has_frames() { # COUNT, and one that is not complete
 	refused -scan "'scan'"
 	refused -eval "'eval'"
 	refused -type "script" # the rest of the sentence depends on the server
+	refused -getrange "'getrange'" # each value stays unread: an empty table would be a lie
+	on_nodes "$all" acl setuser part reset on nopass '~*' '&*' +@all -get -type -getrange
+	want 76 rl status --user part --password-file <(echo x) job
+	says "lacks the rights +get +type +getrange: "
+	on_nodes "$all" acl setuser part reset on nopass '~*' '&*' +@all -zrevrange
+	on_nodes "$all" zadd other 1 m
+	want 76 rl ls --user part --password-file <(echo x)
+	says "'zrevrange'"
+	on_nodes "$all" del other
+	on_nodes "$all" acl setuser part reset on nopass '~app:*' '&*' +@all
+	rl acquire -n -t 1m app:x
+	want 0 rl ls --user part --password-file <(echo x)
+	[[ $output == *app:x* ]]
+	says "the user may not read 1 key: locks among them are not in the table"
+	want 0 rl ls --user part --password-file <(echo x) --prefix app:
+	[ -z "$stderr" ]
 	on_nodes "$all" acl setuser part reset on nopass '~*' '&*' +@all -dbsize -info -select
 	want 0 rl ls --user part --password-file <(echo x)
 	[[ $output == *job* ]]

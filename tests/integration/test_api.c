@@ -144,6 +144,7 @@ static struct redlock_options usable(void)
 	  redlock_lock_terms(s->lock, &terms))                                                                   \
 	X(open, REDLOCK_E_INVAL, redlock_open(NULL, &to.client), 0)                                              \
 	X(open, REDLOCK_E_INVAL, redlock_open(&o, NULL), redlock_open(&o, &s->to_close))                         \
+	X(release_all, 0, NOTHING(redlock_release_all(NULL)), NOTHING(redlock_release_all(s->to_close)))         \
 	X(close, 0, NOTHING(redlock_close(NULL)), NOTHING(redlock_close(s->to_close)))                           \
 	X(set_credentials, REDLOCK_E_INVAL, redlock_set_credentials(NULL, "", ""),                               \
 	  redlock_set_credentials(s->client, NULL, NULL))                                                        \

@@ -135,6 +135,35 @@ TEST(free_releases_and_leave_does_not)
 	assert_int_equal(servers_with_value(&servers, 3, "left", token.text), 3);
 }
 
+/* Their memory stays until they are freed, before or after the client is closed. */
+TEST(release_all_releases_each_handle)
+{
+	redlock_client *client = open_nodes(3);
+	own_settled *next = open_nodes(3);
+	redlock_lock *first = fixture_lock(client, "first", WAIT_LONG_TTL_MS, 0);
+	redlock_lock *second = fixture_lock(client, "second", WAIT_LONG_TTL_MS, 0);
+	redlock_lock *waiter = fixture_lock(client, "first", WAIT_LONG_TTL_MS, WAIT_SOON_MS);
+	struct redlock_event event = {.size = sizeof event};
+	expect_ok(first, redlock_acquire(first));
+	expect_ok(second, redlock_acquire(second));
+	expect_ok(waiter, redlock_start_acquire(waiter));
+	redlock_release_all(client);
+	assert_int_equal(redlock_drain(client, WAIT_SOON_MS), 0);
+	assert_int_equal(redlock_next(client, &event), 0);
+	assert_int_equal(redlock_acquire(first), REDLOCK_E_STATE);
+	assert_int_equal(redlock_remaining_ms(second), 0);
+	own_lock *other = fixture_lock(next, "first", WAIT_LONG_TTL_MS, WAIT_SOON_MS);
+	expect_ok(other, redlock_acquire(other));
+	assert_driven(next, servers_with_key(&servers, 3, "second") == 0);
+	redlock_lock_free(first);
+	redlock_lock_free(waiter);
+	own_lock *third = fixture_lock(client, "third", WAIT_LONG_TTL_MS, 0); /* the client goes on */
+	expect_ok(third, redlock_acquire(third));
+	redlock_release_all(client);
+	close_settled(&client);
+	redlock_lock_free(second);
+}
+
 /* LockTake, LockExtend, LockQuery and LockRelease: any client with the value is the holder. */
 TEST(own_token)
 {

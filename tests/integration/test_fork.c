@@ -24,6 +24,9 @@ struct parent {
 	unsigned descriptors; /* of the process, without the client */
 };
 
+/* How a child begins to give up what it has of its parent's client. */
+enum first { FREE, CLOSE, RELEASE_ALL };
+
 /* Every call that a child could make. Returns the number of the first that is not refused, 0 when all are. */
 static int refused_in_child(redlock_client *client, redlock_lock *held, redlock_lock *idle)
 {
@@ -93,16 +96,18 @@ static unsigned open_descriptors(void)
 	return count;
 }
 
-static void child_in_between(const struct parent *p, bool close_first)
+static void child_in_between(const struct parent *p, enum first first)
 {
 	pid_t pid = child_fork();
 	if (pid == 0) {
 		int wrong = refused_in_child(p->client, p->held, p->idle);
-		if (close_first)
+		if (first == CLOSE)
 			redlock_close(p->client);
+		if (first == RELEASE_ALL)
+			redlock_release_all(p->client);
 		redlock_lock_free(p->held);
 		redlock_lock_leave(p->idle);
-		if (!close_first)
+		if (first != CLOSE)
 			redlock_close(p->client);
 		if (wrong == 0 && open_descriptors() != p->descriptors)
 			wrong = 60;
@@ -111,7 +116,7 @@ static void child_in_between(const struct parent *p, bool close_first)
 	assert_int_equal(child_join(pid), 0);
 }
 
-static void expect_untouched(const struct parent *p, unsigned keys, bool close_first)
+static void expect_untouched(const struct parent *p, unsigned keys, enum first first)
 {
 	struct fixture_token token = fixture_token(p->held);
 	long long before[NODES];
@@ -119,7 +124,7 @@ static void expect_untouched(const struct parent *p, unsigned keys, bool close_f
 	assert_int_equal(redlock_drain(p->client, WAIT_SOON_MS), 0);
 	for (unsigned i = 0; i < NODES; i++)
 		before[i] = commands_processed(&servers.server[i]);
-	child_in_between(p, close_first);
+	child_in_between(p, first);
 	for (unsigned i = 0; i < NODES; i++) /* one is the question itself */
 		assert_int_equal(commands_processed(&servers.server[i]), before[i] + 1);
 	assert_int_equal(servers_with_value(&servers, NODES, p->name, token.text), keys);
@@ -175,7 +180,7 @@ static unsigned connections(void)
 	return count - NODES; /* each question has a connection of its own */
 }
 
-static void run_sets(enum sets sets, bool keeper, bool close_first)
+static void run_sets(enum sets sets, bool keeper, enum first first)
 {
 	unsigned keys = sets == ONE_SET ? NODES : 2;
 	struct redlock_options options = client_options(sets);
@@ -188,7 +193,7 @@ static void run_sets(enum sets sets, bool keeper, bool close_first)
 	if (keeper)
 		expect_ok(NULL, redlock_keeper_start(client));
 	expect_ok(p.held, redlock_acquire(p.held));
-	expect_untouched(&p, keys, close_first);
+	expect_untouched(&p, keys, first);
 	assert_int_equal(connections(), redlock_node_count(client));
 	expect_ok(p.held, redlock_extend(p.held, 0));
 	expect_ok(p.idle, redlock_acquire(p.idle));
@@ -204,27 +209,32 @@ static void run_sets(enum sets sets, bool keeper, bool close_first)
 		assert_int_equal(server_key_count(&servers.server[i]), 0);
 }
 
-static void run(bool keeper, bool close_first)
+static void run(bool keeper, enum first first)
 {
-	run_sets(ONE_SET, keeper, close_first);
-	run_sets(THREE_SETS, keeper, close_first);
+	run_sets(ONE_SET, keeper, first);
+	run_sets(THREE_SETS, keeper, first);
 }
 
 TEST(child_frees_then_closes)
 {
-	run(false, false);
+	run(false, FREE);
 }
 
 TEST(child_closes_then_frees)
 {
-	run(false, true);
+	run(false, CLOSE);
+}
+
+TEST(child_releases_all_then_frees)
+{
+	run(false, RELEASE_ALL);
 }
 
 /* The keeper's thread does not exist in the child: its close must not wait for it. */
 TEST(child_of_a_parent_with_keeper)
 {
-	run(true, false);
-	run(true, true);
+	run(true, FREE);
+	run(true, CLOSE);
 }
 
 /* In the child: drops the parent's client, opens its own, and meets the parent's lock as any process would.

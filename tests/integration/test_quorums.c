@@ -328,6 +328,21 @@ TEST(handles_outlive_the_client)
 	assert_int_equal(redlock_acquire(lock), REDLOCK_E_STATE);
 }
 
+TEST(all_sets_release_their_handles)
+{
+	own_client *client = open_spread(SETS, SETS);
+	redlock_lock *locks[NAMES];
+	for (unsigned i = 0; i < NAMES; i++)
+		locks[i] = fixture_held(client, name_of(i), WAIT_LONG_TTL_MS, 0);
+	redlock_release_all(client);
+	assert_int_equal(redlock_drain(client, WAIT_SOON_MS), 0);
+	for (unsigned i = 0; i < NAMES; i++) {
+		assert_int_equal(redlock_acquire(locks[i]), REDLOCK_E_STATE);
+		assert_int_equal(servers_with_key(&servers, servers.count, name_of(i)), 0);
+		redlock_lock_free(locks[i]);
+	}
+}
+
 /* ---- a set that is added ---- */
 
 /* With a wait of 0 split votes would be retried for five node timeouts, so the handles wait a millisecond.

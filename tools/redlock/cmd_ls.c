@@ -119,6 +119,12 @@ static void say_missing(const struct report *report, const struct settings *sett
 			say(settings, MSG(LS_UNREAD), i + 1, report->node[i].status.address, report->node[i].detail);
 }
 
+static void say_barred(const struct ls_nodes *nodes, const struct settings *settings)
+{
+	if (nodes->barred > 0)
+		say(settings, MSG(LS_BARRED), (unsigned long long)nodes->barred, nodes->barred == 1 ? "" : "s");
+}
+
 static int list_once(struct ls_nodes *nodes, const struct ls_scope *scope)
 {
 	const struct settings *settings = nodes->program->session->settings;
@@ -133,10 +139,12 @@ static int list_once(struct ls_nodes *nodes, const struct ls_scope *scope)
 		complain(MSG(LS_FAILED), redlock_strerror(nodes->error));
 		return EXIT_INTERNAL;
 	}
-	if (nodes->report.result != 0)
+	if (nodes->report.result != 0) {
 		report_failure(&nodes->report, settings);
-	else
+	} else {
 		say_missing(&nodes->report, settings);
+		say_barred(nodes, settings);
+	}
 	return nodes->report.outcome.code;
 }
 

@@ -20,13 +20,25 @@ static void add(const struct doctor *doctor, const struct doctor_node *node, enu
 		snprintf(buffer + used, size - used, "%s%s", used > 0 ? " " : "", rights);
 }
 
+/* The commands that read what others wrote. */
+static bool is_a_look(const char *verb)
+{
+	static const char *const verbs[] = {"status", "check", "break"};
+	bool is = false;
+	for (size_t v = 0; v < sizeof verbs / sizeof verbs[0]; v++)
+		is |= strcmp(verb, verbs[v]) == 0;
+	return is;
+}
+
 /* Those of the first node that lacks any. */
-static void put(const struct doctor *doctor, char *buffer, size_t size)
+static void put(const struct doctor *doctor, const char *verb, char *buffer, size_t size)
 {
 	const struct settings *settings = doctor->session->settings;
 	for (unsigned i = 0; i < doctor->nodes && buffer[0] == '\0'; i++) {
 		add(doctor, &doctor->node[i], DOCTOR_NEEDED, buffer, size);
 		add(doctor, &doctor->node[i], DOCTOR_GUARDS, buffer, size);
+		if (is_a_look(verb))
+			add(doctor, &doctor->node[i], DOCTOR_LOOK, buffer, size);
 		if (settings->fence)
 			add(doctor, &doctor->node[i], DOCTOR_FENCE, buffer, size);
 		if (settings->shared)
@@ -44,7 +56,7 @@ void lacks_look(struct report *report, struct session *session)
 	}
 	if (any && doctor_open(doctor, session, report) && doctor_look_at_records(doctor) &&
 	    doctor_try_rights(doctor, false))
-		put(doctor, report->lacks, sizeof report->lacks);
+		put(doctor, report->verb, report->lacks, sizeof report->lacks);
 	if (doctor != NULL)
 		doctor_free(doctor);
 	free(doctor);

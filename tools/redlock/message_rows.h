@@ -118,9 +118,11 @@ MESSAGE(DEGRADED, "degraded: %u of %u nodes %s, %u votes are needed%s%s",
         "mend the nodes that are named before another one fails: the job goes on as long as a quorum renews")
 MESSAGE(SAME_SERVER, "node %u %s and node %u %s are the same server, which has one vote",
         "list each server once")
-MESSAGE(NODE, "node %u %s: %s", "a no: somebody else has the key. Other answers: their row above")
+MESSAGE(NODE, "node %u %s: %s", "a no: somebody else has the key, or of a renewal, the node has lost it. Other answers: their row above")
 MESSAGE(NODE_TIMED, "node %u %s: %s (%.0f us)", "the same, with the time of the answer")
-MESSAGE(VOTE, "node %u %s: %s%s%s", "the row of that vote, above")
+MESSAGE(VOTE, "node %u %s: %s%s%s",
+        "a no: the node has lost the key (it was started anew: `redlock doctor`; it was flushed or evicts keys; "
+        "`redlock break`: syslog), or `redlock status NAME` shows another holder. Other answers: their row above")
 MESSAGE(BUSY, "%s '%s': busy: %s%s",
         "wait (-w TIME), or see at the host and process of the label what it does; `redlock break NAME` "
         "ends it")
@@ -225,6 +227,8 @@ MESSAGE(REENTER_NODES, "--reentrant: the nodes cannot be asked: %s",
         "the message says which part of the configuration is wrong")
 MESSAGE(STATUS_FILE, "--status-file %s: %s",
         "make room there, or mend the rights of its directory: readers of --is-leader see old news")
+MESSAGE(STATUS_SHARED, "warning: --status-file %s: another elector, process %ld, writes it too",
+        "readers see now one, now the other: end one of the two, or give each a --status-file of its own")
 MESSAGE(LOST_AT_ONCE, "the lock was lost at once: --on-loss runs now, after its end",
         "it took long to start: find out what stood still; another leader may have begun")
 MESSAGE(ON_LOSS, "--on-loss: %s", "mend the command; the resource may be in the state in which it stopped")
@@ -251,6 +255,8 @@ MESSAGE(RFLOCK_KEEPER, "rflock: the process that was to keep the lock was killed
 SECTION(LISTS, "ls, break, last")
 MESSAGE(LS_UNREAD, "node %u %s was not read: %s",
         "what this node alone holds is not in the table; `redlock doctor` finds what is wrong with it")
+MESSAGE(LS_BARRED, "the user may not read %llu key%s: locks among them are not in the table",
+        "give the --prefix of the keys that the user may read, or the user the pattern ~* (`redlock help acl`)")
 MESSAGE(LS_CLUSTER, "ls: a node is a cluster, whose keys are on many servers",
         "list those of one server, with -r redis://HOST:PORT")
 MESSAGE(LS_FAILED, "ls: %s", "the text of a result above: see its row")

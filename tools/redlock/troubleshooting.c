@@ -29,8 +29,10 @@ static const struct {
     {EXIT_AUTH, "see the votes above: AUTH and TLS; `redlock config show` tells where each value comes from"},
     {EXIT_CONFIG, "`redlock config show` prints each value with its file and line"},
     {EXIT_LOST,
-     "the lines before name the nodes, or how long the machine stood still; restart nodes one by one, "
-     "or give a longer --ttl. Half of the work may have been done"},
+     "the lines before name the nodes, or how long the machine stood still. Keys are missing: nodes were "
+     "started anew or flushed (`redlock doctor`), or `redlock break` ended the lock (syslog); restart nodes "
+     "one "
+     "by one. No answers: mend these nodes, or give a longer --ttl. Half of the work may have been done"},
     {EXIT_MAX_HOLD, "give a longer --max-hold, or find out why the command hangs"},
     {EXIT_INTERNAL,
      "the message names what was missing: memory, descriptors, the output, or a killed process"},

@@ -183,6 +183,15 @@ test('a lock whose keys were taken is lost at the end', async () => {
 	}, { nodeTimeout: 300 });
 });
 
+test('close ends more waiters than one turn has events', async () => {
+	const own = new Client(cluster.urls, { nodeTimeout: 20_000 });
+	const held = await client.lock('crowd', { ttl: TTL });
+	const waiters = Array.from({ length: 200 }, () => assert.rejects(own.lock('crowd', { ttl: TTL }), LockCancelled));
+	await own.close();
+	await Promise.all(waiters);
+	await held.release();
+});
+
 test('a closed client says so, and what it held is released', async () => {
 	const own = new Client(cluster.urls);
 	const lock = await own.lock('closed', { ttl: TTL });

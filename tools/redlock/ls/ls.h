@@ -115,6 +115,7 @@ struct ls_nodes {
 	uint64_t asked;        /* nodes that answer: a bit for each */
 	uint64_t scanned;      /* of these, nodes that have listed their keys */
 	uint64_t keys;         /* on the node that has the most */
+	uint64_t barred;       /* keys that the user may not read, on the node that has the most of them */
 	uint64_t forgetful;    /* nodes in quarantine */
 	uint64_t forgetful_ms; /* until the last of them votes again */
 	struct ls_pace pace;

@@ -70,6 +70,7 @@ struct scan {
 	struct ls_names *names;
 	char *glob;
 	struct walk walk[REDLOCK_MAX_NODES];
+	uint64_t barred[REDLOCK_MAX_NODES]; /* keys that the user may not read */
 	uint64_t steps;
 };
 
@@ -208,9 +209,29 @@ static struct redlock_question *ask_values(struct scan *scan, const struct candi
 	return NULL;
 }
 
+static bool is_error(const struct redlock_reply *reply)
+{
+	return reply != NULL && reply->kind == REDLOCK_REPLY_ERROR;
+}
+
 static bool is_wrong_type(const struct redlock_reply *reply)
 {
-	return reply != NULL && reply->kind == REDLOCK_REPLY_ERROR && strncmp(reply->text, "WRONGTYPE", 9) == 0;
+	return is_error(reply) && strncmp(reply->text, "WRONGTYPE", 9) == 0;
+}
+
+/* "NOPERM ... access one of the keys": a user with a prefix of its own, to whom other keys are nothing. */
+static bool is_about_the_key(const struct redlock_question *q)
+{
+	return redlock_question_vote(q) == REDLOCK_VOTE_NOPERM && strstr(q->reply->text, "to run the '") == NULL;
+}
+
+/* An empty table must not stand for values that the node does not tell. */
+static void note_refusal(struct scan *scan, const struct redlock_question *q)
+{
+	if (is_about_the_key(q))
+		scan->barred[q->node]++;
+	else
+		ls_nodes_refused(scan->nodes, q->node, q);
 }
 
 static bool add_candidate(struct scan *scan, const struct candidate *c)
@@ -233,6 +254,8 @@ static bool take_strings(struct scan *scan, struct candidates *all, const struct
 		}
 		if (is_string && ls_is_token(r->text, r->length))
 			ok = ok && add_candidate(scan, &all->list[i]);
+		if (is_error(r))
+			note_refusal(scan, &list[i]);
 		free(all->list[i].key);
 	}
 	all->count = kept;
@@ -248,6 +271,8 @@ static bool take_sets(struct scan *scan, const struct candidates *all, const str
 		if (r != NULL && r->kind == REDLOCK_REPLY_ARRAY && r->count == 1 &&
 		    r->items[0].kind == REDLOCK_REPLY_STRING && ls_is_token(r->items[0].text, r->items[0].length))
 			ok = add_candidate(scan, &all->list[i]);
+		if (is_error(r) && !is_wrong_type(r)) /* a list, a stream: no lock */
+			note_refusal(scan, &list[i]);
 	}
 	return ok;
 }
@@ -308,6 +333,9 @@ bool ls_scan(struct ls_nodes *nodes, const struct ls_scope *scope, struct ls_nam
 		ok = step(&scan) && ls_nodes_rest(nodes);
 		nodes->program->progress(nodes, scan.steps * STEP_KEYS);
 	}
+	nodes->barred = 0;
+	for (unsigned i = 0; i < nodes->report.nodes; i++)
+		nodes->barred = scan.barred[i] > nodes->barred ? scan.barred[i] : nodes->barred;
 	free(scan.glob);
 	return ok;
 }

@@ -318,6 +318,9 @@ int elector_run(const struct settings *settings, const char *name, const char *p
 		complain(MSG(START), strerror(errno));
 		return EXIT_INTERNAL;
 	}
+	long rival = status_file_rival(path);
+	if (rival > 0)
+		say(settings, MSG(STATUS_SHARED), path, rival);
 	write_status(&e);
 	tell(&e, "READY=1");
 	live(&e);

@@ -62,6 +62,8 @@ static void take_line(struct elect_status *status, int64_t *wall, const char *li
 		status->since_ms = strtoull(line + 9, NULL, 10);
 	else if (strncmp(line, "fence=", 6) == 0)
 		status->fence = strtoull(line + 6, NULL, 10);
+	else if (strncmp(line, "pid=", 4) == 0)
+		status->pid = strtol(line + 4, NULL, 10);
 	else if (strncmp(line, "valid_boot_ns=", 14) == 0)
 		status->valid_ns = strtoull(line + 14, NULL, 10);
 	else if (strncmp(line, "valid_wall_ms=", 14) == 0)
@@ -85,4 +87,27 @@ bool status_file_read(const char *path, struct elect_status *ret)
 		close(fd);
 	uint64_t now_ns = clock_ns();
 	return now_ns < ret->valid_ns && wall_ms(now_ns) < wall;
+}
+
+static bool read_comm(long pid, char *comm, size_t size)
+{
+	char path[64];
+	snprintf(path, sizeof path, "/proc/%ld/comm", pid);
+	FILE *in = fopen(path, "re");
+	bool known = in != NULL && fgets(comm, (int)size, in) != NULL;
+	if (in != NULL)
+		fclose(in);
+	return known;
+}
+
+/* A process id may belong to another program by now, hence the comparison. */
+long status_file_rival(const char *path)
+{
+	struct elect_status status;
+	char own[32], other[32];
+	if (!status_file_read(path, &status) || status.pid <= 0 || status.pid == getpid())
+		return 0;
+	bool is = read_comm(getpid(), own, sizeof own) && read_comm(status.pid, other, sizeof other) &&
+	          strcmp(own, other) == 0;
+	return is ? status.pid : 0;
 }
