@@ -151,12 +151,13 @@ public:
 		return owed < 0 ? 0 : static_cast<unsigned>(owed);
 	}
 
-	/** Ends the threads, drains and closes. What locks hold then is released without waiting, so that keys
-	 * may stay until their TTL: destroy locks first. No other thread may be inside a call of this client. */
+	/** Ends the threads, releases what locks hold, drains and closes. No other thread may be inside a call of
+	 * this client. */
 	template <class D> void close(D timeout) noexcept
 	{
 		std::error_code ignored;
 		core_->stop_watcher();
+		redlock_release_all(core_->raw);
 		drain(timeout, ignored);
 		core_->close();
 	}
@@ -335,19 +336,19 @@ public:
 
 	template <class D, class F> void async_try_lock_for(D wait, F done)
 	{
-		begin([this, wait] { return begin_acquire(detail::to_ms(wait)); }, std::move(done));
+		begin(REDLOCK_OP_ACQUIRE, detail::to_ms(wait), std::move(done));
 	}
 	template <class F> void async_lock(F done)
 	{
-		begin([this] { return begin_acquire(REDLOCK_FOREVER); }, std::move(done));
+		begin(REDLOCK_OP_ACQUIRE, REDLOCK_FOREVER, std::move(done));
 	}
 	template <class F> void async_unlock(F done)
 	{
-		begin([this] { return redlock_start_release(raw_.get()); }, std::move(done));
+		begin(REDLOCK_OP_RELEASE, 0, std::move(done));
 	}
 	template <class D, class F> void async_extend(D ttl, F done)
 	{
-		begin([this, ttl] { return redlock_start_extend(raw_.get(), detail::to_ms(ttl)); }, std::move(done));
+		begin(REDLOCK_OP_EXTEND, detail::to_ms(ttl), std::move(done));
 	}
 
 #if defined(__cpp_impl_coroutine)
@@ -356,24 +357,19 @@ public:
 
 	auto async_lock()
 	{
-		return operation(
-		    *this, [this](auto done) { this->async_lock(done); }, [this](int r) { expect(r); });
+		return operation<false>(*this, REDLOCK_OP_ACQUIRE, REDLOCK_FOREVER);
 	}
 	template <class D> auto async_try_lock_for(D wait)
 	{
-		return operation(
-		    *this, [this, wait](auto done) { this->async_try_lock_for(wait, done); },
-		    [this](int r) { return granted(r); });
+		return operation<true>(*this, REDLOCK_OP_ACQUIRE, detail::to_ms(wait));
 	}
 	auto async_unlock()
 	{
-		return operation(
-		    *this, [this](auto done) { this->async_unlock(done); }, [this](int r) { expect(r); });
+		return operation<false>(*this, REDLOCK_OP_RELEASE, 0);
 	}
 	template <class D> auto async_extend(D ttl)
 	{
-		return operation(
-		    *this, [this, ttl](auto done) { this->async_extend(ttl, done); }, [this](int r) { expect(r); });
+		return operation<false>(*this, REDLOCK_OP_EXTEND, detail::to_ms(ttl));
 	}
 #endif
 
@@ -403,35 +399,44 @@ protected:
 
 private:
 #if defined(__cpp_impl_coroutine)
-	template <class Begin, class Finish> struct operation {
-		operation(mutex &m, Begin b, Finish f) : owner(m), begin(std::move(b)), finish(std::move(f)) {}
+	/** What co_await waits for; a bool if busy is an answer. */
+	template <bool AnswersBusy> class operation {
+	public:
+		operation(mutex &m, redlock_operation what, std::uint64_t ms) : owner_(m), what_(what), ms_(ms) {}
 		operation(const operation &) = delete;
 		operation &operator=(const operation &) = delete;
 		~operation()
 		{
-			if (!suspended || ended)
+			if (!suspended_ || ended_)
 				return;
-			owner.listener_->done = nullptr;
-			owner.cancel();
+			owner_.listener_->done = nullptr;
+			owner_.cancel();
 		}
 		bool await_ready() const noexcept { return false; }
 		bool await_suspend(std::coroutine_handle<> waiting)
 		{
-			begin([this, waiting](std::error_code ec) {
-				result = ec.value();
-				ended = true;
-				if (suspended)
+			owner_.begin(what_, ms_, [this, waiting](std::error_code ec) {
+				result_ = ec.value();
+				ended_ = true;
+				if (suspended_)
 					waiting.resume();
 			});
-			return suspended = !ended;
+			return suspended_ = !ended_;
 		}
-		auto await_resume() { return finish(result); }
+		auto await_resume()
+		{
+			if constexpr (AnswersBusy)
+				return owner_.granted(result_);
+			else
+				owner_.expect(result_);
+		}
 
-		mutex &owner;
-		Begin begin;
-		Finish finish;
-		int result = 0;
-		bool suspended = false, ended = false;
+	private:
+		mutex &owner_;
+		redlock_operation what_;
+		std::uint64_t ms_;
+		int result_ = 0;
+		bool suspended_ = false, ended_ = false;
 	};
 #endif
 	struct deleter {
@@ -447,10 +452,8 @@ private:
 	int prepare(std::uint64_t wait_ms) noexcept
 	{
 		const int result = redlock_lock_set_wait(raw_.get(), wait_ms);
-#if defined(__cpp_lib_jthread)
 		if (result == 0)
-			listener_->renew_source();
-#endif
+			listener_->renew_stop();
 		return result;
 	}
 	int acquire(std::uint64_t wait_ms) noexcept
@@ -458,14 +461,11 @@ private:
 		const int result = prepare(wait_ms);
 		return result < 0 ? result : redlock_acquire(raw_.get());
 	}
-	int begin_acquire(std::uint64_t wait_ms) noexcept
+	template <class F> void begin(redlock_operation what, std::uint64_t ms, F done)
 	{
-		const int result = prepare(wait_ms);
-		return result < 0 ? result : redlock_start_acquire(raw_.get());
-	}
-	template <class B, class F> void begin(B operation, F done)
-	{
-		const int result = operation();
+		int result = what == REDLOCK_OP_ACQUIRE ? prepare(ms) : 0;
+		if (result == 0)
+			result = redlock_start(raw_.get(), what, ms);
 		if (result < 0)
 			done(detail::code_of(result));
 		else
@@ -502,21 +502,15 @@ private:
 
 /** One exclusive holder or any number of shared ones: SharedTimedLockable. The object claims either at a
  * time. */
-class shared_mutex {
+class shared_mutex : mutex {
 public:
 	shared_mutex(client &c, const std::string &name, lock_options o)
-	    : exclusive_(c, name, o), shared_(c, name, shared_mode(o))
+	    : mutex(c, name, o), shared_(c, name, shared_mode(o))
 	{
 	}
 	shared_mutex(client &c, const std::string &name) : shared_mutex(c, name, c.defaults()) {}
 
-	void lock() { exclusive_.lock(); }
-	void lock(std::error_code &ec) noexcept { exclusive_.lock(ec); }
-	bool try_lock() { return exclusive_.try_lock(); }
-	bool try_lock(std::error_code &ec) noexcept { return exclusive_.try_lock(ec); }
-	template <class D> bool try_lock_for(const D &wait) { return exclusive_.try_lock_for(wait); }
-	template <class T> bool try_lock_until(const T &end) { return exclusive_.try_lock_until(end); }
-	void unlock() noexcept { exclusive_.unlock(); }
+	using mutex::lock, mutex::try_lock, mutex::try_lock_for, mutex::try_lock_until, mutex::unlock;
 
 	void lock_shared() { shared_.lock(); }
 	void lock_shared(std::error_code &ec) noexcept { shared_.lock(ec); }
@@ -534,12 +528,12 @@ public:
 
 	/** The lock of lock(), and that of lock_shared(): remaining(), check(), on_lost(), votes(),
 	 * async_lock()... */
-	mutex &exclusive() noexcept { return exclusive_; }
+	mutex &exclusive() noexcept { return *this; }
 	mutex &shared() noexcept { return shared_; }
 
 private:
 	static lock_options shared_mode(lock_options o) noexcept { return o->mode = REDLOCK_SHARED, o; }
-	mutex exclusive_, shared_;
+	mutex shared_;
 };
 
 } // namespace redlock

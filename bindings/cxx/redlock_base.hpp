@@ -160,12 +160,19 @@ struct listener {
 		const std::lock_guard<std::mutex> guard(mutex);
 		return stop;
 	}
-	void renew_source() noexcept
+	void request_stop() const
+	{
+		source().request_stop();
+	}
+	void renew_stop() noexcept
 	{
 		const std::lock_guard<std::mutex> guard(mutex);
 		if (stop.stop_requested())
 			stop = std::stop_source();
 	}
+#else
+	void request_stop() const noexcept {}
+	void renew_stop() noexcept {}
 #endif
 
 	void hear(const redlock_event &event)
@@ -175,10 +182,8 @@ struct listener {
 				call(code_of(event.result));
 			return;
 		}
-#if defined(__cpp_lib_jthread)
 		if (event.kind == REDLOCK_EVENT_LOST)
-			source().request_stop();
-#endif
+			request_stop();
 		if (event.kind == REDLOCK_EVENT_LOST && lost)
 			lost();
 		if (event.kind == REDLOCK_EVENT_DANGER && danger)

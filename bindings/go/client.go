@@ -15,26 +15,51 @@ package redlock
 /*
 #cgo LDFLAGS: -lredlock
 #include <poll.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <unistd.h>
 #include <fcntl.h>
 #include <redlock/loaded.h>
 
-// These free the texts, which are copies; "" is none.
-static int rlgo_load(struct redlock_options *options, char *cluster, char *file)
+// Options are NAME NUL VALUE NUL ... NUL.
+static const char *rlgo_next(const char *word)
 {
-	int error = redlock_options_load(options, *cluster ? cluster : NULL, *file ? file : NULL);
-	free(cluster), free(file);
+	return word + strlen(word) + 1;
+}
+
+// From the configuration if load; "" as cluster or file: none is named.
+static int rlgo_open(redlock_client **client, const char *words, int load, const char *cluster, const char *file, char *why,
+	size_t size)
+{
+	struct redlock_options options;
+	int error = redlock_check_loaded(why, size);
+	if (error < 0)
+		return error;
+	redlock_options_init(&options);
+	redlock_options_set_error_text(&options, why, size);
+	if (load)
+		error = redlock_options_load(&options, *cluster ? cluster : NULL, *file ? file : NULL);
+	for (; error == 0 && *words; words = rlgo_next(rlgo_next(words)))
+		error = redlock_options_set(&options, words, rlgo_next(words));
+	if (error == 0)
+		error = redlock_open(&options, client);
+	redlock_options_clear(&options);
 	return error;
 }
 
-static int rlgo_set(struct redlock_options *options, char *name, char *value)
+// An event, for Go's memory: without pointers.
+struct rlgo_event {
+	uintptr_t user;
+	int kind, result;
+};
+
+// Sends and receives. 1: there was an event.
+static int rlgo_turn(redlock_client *client, struct rlgo_event *event)
 {
-	int error = redlock_options_set(options, name, value);
-	free(name), free(value);
-	return error;
+	struct redlock_event found = {.size = sizeof found};
+	int count = redlock_turn(client, 1, &found);
+	*event = (struct rlgo_event){(uintptr_t)found.user, found.kind, found.result};
+	return count;
 }
 
 // A descriptor for Go's poller: readable once when the client's own is, and then again after rlgo_watch(). -1: none.
@@ -61,11 +86,11 @@ static void rlgo_see(int watcher)
 }
 
 // Sends and receives until an event comes: 1. 0: nothing came for so long.
-static int rlgo_receive(redlock_client *client, struct redlock_event *event, int ms)
+static int rlgo_receive(redlock_client *client, struct rlgo_event *event, int ms)
 {
 	struct pollfd p = {.fd = redlock_fd(client), .events = POLLIN};
 	do {
-		if (redlock_turn(client, 1, event) == 1)
+		if (rlgo_turn(client, event) == 1)
 			return 1;
 	} while (poll(&p, 1, ms) > 0);
 	return 0;
@@ -95,8 +120,6 @@ type Config struct {
 type Client struct {
 	mu     sync.Mutex
 	native *C.redlock_client
-	event  *C.struct_redlock_event
-	own    *C.struct_redlock_event // of the call that receives for itself
 	locks  map[uintptr]*Lock
 	last   uintptr
 	ready  *os.File      // nil: closed
@@ -112,27 +135,45 @@ const (
 	standby  = 5 * time.Millisecond // how long the goroutine leaves that to calls before it looks itself
 )
 
-// sentence is the text that a function of C writes.
-func sentence(write func(text *C.char)) string {
-	text := (*C.char)(C.calloc(1, textSize))
-	defer C.free(unsafe.Pointer(text))
-	write(text)
-	return C.GoString(text)
+// sentence is a text that C writes.
+type sentence [textSize]C.char
+
+func (s *sentence) String() string { return C.GoString(&s[0]) }
+
+// words are options as C takes them, with texts that have no NUL.
+func words(options map[string]string) (*C.char, bool) {
+	list := ""
+	for name, value := range options {
+		if strings.Contains(name+value, "\x00") {
+			return nil, false
+		}
+		list += name + "\x00" + value + "\x00"
+	}
+	return text(list), true
 }
+
+// text is a text for C, in Go's memory.
+func text(s string) *C.char { return (*C.char)(unsafe.Pointer(&append([]byte(s), 0)[0])) }
 
 // Open opens a client, which connects in the background. A wrong option is named in the error.
 func Open(config Config) (*Client, error) {
 	c := &Client{locks: map[uintptr]*Lock{}, done: make(chan struct{}), turn: make(chan struct{}, 1), wake: make(chan struct{}, 1)}
-	var code C.int
-	why := sentence(func(text *C.char) {
-		if code = C.redlock_check_loaded(text, textSize); code == 0 {
-			code = c.open(config, text)
-		}
-	})
-	if code < 0 {
-		return nil, newError(code, why)
+	settings := map[string]string{}
+	for name, value := range config.Options {
+		settings[name] = value
 	}
-	c.event, c.own = newEvent(), newEvent()
+	load := C.int(1)
+	if config.URLs != nil {
+		settings["url"], load = strings.Join(config.URLs, ","), 0
+	}
+	list, ok := words(settings)
+	if !ok {
+		return nil, newError(C.REDLOCK_E_INVAL, "")
+	}
+	var why sentence
+	if code := C.rlgo_open(&c.native, list, load, text(config.Cluster), text(config.File), &why[0], textSize); code < 0 {
+		return nil, newError(code, why.String())
+	}
 	c.turn <- struct{}{}
 	watcher := C.rlgo_watcher(c.native)
 	if watcher < 0 {
@@ -148,45 +189,6 @@ func Open(config Config) (*Client, error) {
 func (c *Client) enter() func() {
 	c.mu.Lock()
 	return c.mu.Unlock
-}
-
-func newEvent() *C.struct_redlock_event {
-	event := (*C.struct_redlock_event)(C.calloc(1, C.sizeof_struct_redlock_event))
-	event.size = C.sizeof_struct_redlock_event
-	return event
-}
-
-func (c *Client) open(config Config, why *C.char) C.int {
-	options := (*C.struct_redlock_options)(C.calloc(1, C.sizeof_struct_redlock_options))
-	defer C.free(unsafe.Pointer(options))
-	C.redlock_options_init_sized(options, C.sizeof_struct_redlock_options)
-	C.redlock_options_set_error_text(options, why, textSize)
-	defer C.redlock_options_clear(options)
-	if code := configure(options, config); code < 0 {
-		return code
-	}
-	return C.redlock_open(options, &c.native)
-}
-
-func configure(options *C.struct_redlock_options, config Config) C.int {
-	settings := map[string]string{}
-	for name, value := range config.Options {
-		settings[name] = value
-	}
-	if config.URLs != nil {
-		settings["url"] = strings.Join(config.URLs, ",")
-	} else if code := C.rlgo_load(options, C.CString(config.Cluster), C.CString(config.File)); code < 0 {
-		return code
-	}
-	for name, value := range settings {
-		if strings.Contains(name+value, "\x00") {
-			return C.REDLOCK_E_INVAL
-		}
-		if code := C.rlgo_set(options, C.CString(name), C.CString(value)); code < 0 {
-			return code
-		}
-	}
-	return 0
 }
 
 // receive drives the client when its descriptor is readable, unless a call does. It then stands by, and the watcher stays
@@ -234,11 +236,12 @@ func (c *Client) await(ctx context.Context, result chan C.int) (code C.int, ende
 		case <-c.turn:
 		}
 	}
+	var event C.struct_rlgo_event
 	end := time.Now().Add(patience)
 	for len(result) == 0 && ctx.Err() == nil && time.Now().Before(end) {
-		if C.rlgo_receive(c.native, c.own, C.int(patience/time.Millisecond)) == 1 {
+		if C.rlgo_receive(c.native, &event, C.int(patience/time.Millisecond)) == 1 {
 			c.mu.Lock()
-			c.pass(c.own)
+			c.pass(&event)
 			c.mu.Unlock()
 		}
 	}
@@ -265,13 +268,13 @@ func (c *Client) drive() {
 	if c.native == nil {
 		return
 	}
-	for C.redlock_turn(c.native, 1, c.event) == 1 {
-		c.pass(c.event)
+	for event := (C.struct_rlgo_event{}); C.rlgo_turn(c.native, &event) == 1; {
+		c.pass(&event)
 	}
 }
 
 // pass passes an event on to its lock; the client is locked.
-func (c *Client) pass(event *C.struct_redlock_event) {
+func (c *Client) pass(event *C.struct_rlgo_event) {
 	if lock := c.locks[uintptr(event.user)]; lock != nil {
 		lock.hear(event)
 	}
@@ -302,7 +305,5 @@ func (c *Client) end() {
 	}
 	C.redlock_drain(c.native, C.uint64_t(time.Second/time.Millisecond))
 	C.redlock_close(c.native)
-	C.free(unsafe.Pointer(c.event))
-	C.free(unsafe.Pointer(c.own))
 	c.native = nil
 }

@@ -3,28 +3,32 @@
 package redlock
 
 /*
-#include <stdlib.h>
+#include <string.h>
 #include <redlock/redlock.h>
 
-// Go has no pointer that is a number.
-static void rlgo_set_user(struct redlock_lock_options *options, uintptr_t number)
+// The names follow each other in bytes, and have these sizes. Options are as rlgo_open() takes them.
+static int rlgo_lock(redlock_client *client, const char *bytes, const size_t *sizes, size_t count, const char *words,
+	void *token, size_t token_size, uintptr_t user, redlock_lock **lock, char *why, size_t size)
 {
-	options->user = (void *)number;
-}
-
-// Frees the texts, which are copies.
-static int rlgo_set_lock(struct redlock_lock_options *options, char *name, char *value, char *why, size_t size)
-{
-	int error = redlock_lock_options_set(options, name, value, why, size);
-	free(name), free(value);
-	return error;
-}
-
-static int rlgo_make(redlock_client *client, struct redlock_name *names, size_t count,
-	struct redlock_lock_options *options, char *why, size_t size, redlock_lock **lock)
-{
-	int error = count == 1 ? redlock_lock_new_bytes(client, names->bytes, names->len, options, lock) :
-		redlock_lock_new_many_bytes(client, names, count, options, lock);
+	struct redlock_name names[REDLOCK_MAX_NAMES + 1];
+	struct redlock_lock_options options = {.size = sizeof options};
+	int error = redlock_client_lock_options(client, &options);
+	for (; error == 0 && *words; words += strlen(words) + 1) {
+		const char *name = words;
+		words += strlen(words) + 1;
+		error = redlock_lock_options_set(&options, name, words, why, size);
+	}
+	if (error < 0)
+		return error;
+	options.token = token_size > 0 ? token : NULL;
+	options.token_len = token_size;
+	options.user = (void *)user;
+	for (size_t i = 0; i < count && i <= REDLOCK_MAX_NAMES; i++) {
+		names[i] = (struct redlock_name){bytes, sizes[i]};
+		bytes += sizes[i];
+	}
+	error = count == 1 ? redlock_lock_new_bytes(client, names->bytes, names->len, &options, lock) :
+		redlock_lock_new_many_bytes(client, names, count, &options, lock);
 	if (error < 0)
 		redlock_client_last_error(client, why, size);
 	return error;
@@ -37,6 +41,7 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 	"unsafe"
@@ -107,43 +112,28 @@ func (c *Client) NewLock(options Options, names ...string) (*Lock, error) {
 	}
 	c.last++
 	lock := &Lock{client: c, number: c.last, opts: options}
-	var code C.int
-	why := sentence(func(text *C.char) { code = lock.make(names, text) })
-	if code < 0 {
-		return nil, newError(code, why)
+	var why sentence
+	if code := lock.make(names, &why); code < 0 {
+		return nil, newError(code, why.String())
 	}
 	c.locks[lock.number] = lock
 	return lock, nil
 }
 
-func (l *Lock) make(names []string, why *C.char) C.int {
-	options := (*C.struct_redlock_lock_options)(C.calloc(1, C.sizeof_struct_redlock_lock_options))
-	defer C.free(unsafe.Pointer(options))
-	options.size = C.sizeof_struct_redlock_lock_options
-	C.redlock_client_lock_options(l.client.native, options)
-	for name, value := range l.opts.words() {
-		if code := C.rlgo_set_lock(options, C.CString(name), C.CString(value), why, textSize); code < 0 {
-			return code
-		}
-	}
-	if len(l.opts.Token) > 0 {
-		options.token, options.token_len = C.CBytes(l.opts.Token), C.size_t(len(l.opts.Token))
-		defer C.free(unsafe.Pointer(options.token))
-	}
-	C.rlgo_set_user(options, C.uintptr_t(l.number))
-	list := unsafe.Slice((*C.struct_redlock_name)(C.calloc(C.size_t(len(names)+1), C.sizeof_struct_redlock_name)), len(names)+1)
-	defer C.free(unsafe.Pointer(&list[0]))
+func (l *Lock) make(names []string, why *sentence) C.int {
+	list, _ := words(l.opts.words())
+	sizes := make([]C.size_t, len(names)+1)
 	for i, name := range names {
-		list[i].bytes, list[i].len = C.CBytes([]byte(name)), C.size_t(len(name))
-		defer C.free(list[i].bytes)
+		sizes[i] = C.size_t(len(name))
 	}
-	return C.rlgo_make(l.client.native, &list[0], C.size_t(len(names)), options, why, textSize, &l.native)
+	return C.rlgo_lock(l.client.native, text(strings.Join(names, "")), &sizes[0], C.size_t(len(names)), list,
+		unsafe.Pointer(text(string(l.opts.Token))), C.size_t(len(l.opts.Token)), C.uintptr_t(l.number), &l.native, &why[0], textSize)
 }
 
 // ---- events ----
 
 // hear takes an event of this lock; the client is locked.
-func (l *Lock) hear(event *C.struct_redlock_event) {
+func (l *Lock) hear(event *C.struct_rlgo_event) {
 	switch event.kind {
 	case C.REDLOCK_EVENT_DONE:
 		if l.result != nil {
@@ -218,7 +208,9 @@ func (l *Lock) fail(ctx context.Context, code C.int) error {
 	if l.native == nil {
 		return &Error{Code: Code(code), Text: l.ended.Text, cause: l.ended}
 	}
-	err := newError(code, sentence(func(text *C.char) { C.redlock_last_error(l.native, text, textSize) }))
+	var why sentence
+	C.redlock_last_error(l.native, &why[0], textSize)
+	err := newError(code, why.String())
 	if err.Text == "success" {
 		err.Text = err.Code.Error()
 	}

@@ -190,6 +190,6 @@ if (Symbol.asyncDispose)
 process.on('exit', () => open.forEach((client) => client._end()));
 
 module.exports = {
-	...errors, Client, Redlock: Client, default: Client, Lock, version: native.version(),
+	...errors, Client, Redlock: Client, default: Client, Lock, version: native.version,
 	ExecutionError: RedlockError, ResourceLockedError: LockBusy, // names of npm redlock 5
 };

@@ -408,7 +408,6 @@ RESULT(vote_text, string(env, redlock_vote_text(VOTE)))
 RESULT(vote_kind, number(env, redlock_vote_kind(VOTE)))
 RESULT(is_duration, number(env, redlock_option_is_duration(bytes(env, args[0], NULL))))
 RESULT(constant, number(env, (double)(int64_t)redlock_constant(bytes(env, args[0], NULL))))
-RESULT(version, string(env, redlock_version()))
 
 static const struct call {
 	const char *name;
@@ -419,7 +418,7 @@ static const struct call {
     {"lock", lock}, {"start", start}, {"cancel", cancel}, {"remaining", remaining}, {"fence", fence}, {"slot", slot},
     {"obstacle", obstacle}, {"token", token}, {"lastError", last_error}, {"vote", vote}, {"errorName", error_name},
     {"errorText", error_text}, {"voteName", vote_name}, {"voteText", vote_text}, {"voteKind", vote_kind},
-    {"isDuration", is_duration}, {"constant", constant}, {"version", version},
+    {"isDuration", is_duration}, {"constant", constant},
     /* clang-format on */
 };
 
@@ -444,5 +443,6 @@ NAPI_MODULE_INIT()
 		napi_property_descriptor property = {.utf8name = call->name, .method = run, .data = (void *)call};
 		napi_define_properties(env, exports, 1, &property);
 	}
+	napi_set_named_property(env, exports, "version", string(env, redlock_version()));
 	return exports;
 }

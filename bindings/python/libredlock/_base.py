@@ -10,7 +10,7 @@ import time
 import weakref
 from typing import Any, Callable, Generic, Iterable, List, Mapping, Optional, Sequence, Tuple, Type, TypeVar, Union
 
-from ._errors import Vote, error_of, expect, text
+from ._errors import LockBusy, Vote, error_of, expect, text
 from ._native import ffi, lib
 
 DONE, DANGER, LOST = lib.REDLOCK_EVENT_DONE, lib.REDLOCK_EVENT_DANGER, lib.REDLOCK_EVENT_LOST
@@ -92,12 +92,12 @@ class Native:
             while lib.redlock_next(self.client, self.events) == 1:
                 self.hear(1)
 
-    def turn(self) -> bool:
-        """Receives, sends, and passes events on. True: another turn must follow at once."""
-        count = expect(lib.redlock_turn(self.client, 64, self.events))
-        if count:
+    def turn(self) -> None:
+        """Receives, sends, and passes events on, until there are none."""
+        count = 64
+        while count == 64 and self.client:
+            count = expect(lib.redlock_turn(self.client, 64, self.events))
             self.hear(count)
-        return count == 64
 
     def hear(self, count: int) -> None:
         """Passes events on to their locks: all are taken before, since a callback may lead to another turn."""
@@ -106,14 +106,6 @@ class Native:
             lock = self.locks.get(number)
             if lock is not None:
                 lock._hear(*event)
-
-    def free_locks(self) -> None:
-        """Releases what is held, which drain waits for. No blocking call may run."""
-        with self.idle:
-            for lock in list(self.locks.values()):
-                handle, lock._handle = lock._handle, ffi.NULL
-                if handle:
-                    ffi.release(handle)
 
     def close(self, drain_ms: int = 0) -> None:
         """Ends threads and calls, and closes."""
@@ -132,7 +124,8 @@ class Native:
                 self.watcher.join()
             os.close(self.stop[0])
             os.close(self.stop[1])
-        self.free_locks()
+        with self.idle:
+            lib.redlock_release_all(client)
         lib.redlock_drain(client, drain_ms)
         lib.redlock_close(client)
 
@@ -142,30 +135,25 @@ class Native:
         return self
 
 
-class Ending:
-    """Whether the interpreter ends. The threads that are left then are daemons: one whose call the end has cancelled must not
-    raise, as its traceback on stderr can make Python abort. So it sleeps until it is gone."""
-
-    def __init__(self) -> None:
-        self.known = self.now = False
-
-    def expect(self) -> None:
-        """Called after the first finalizer was made, so that this hook runs before that of the finalizers."""
-        if not self.known:
-            self.known = True
-            atexit.register(self.begin)
-
-    def begin(self) -> None:
-        self.now = True
-
-    def rest(self) -> None:
-        if self.now and threading.current_thread() is not threading.main_thread():
-            threading.Event().wait()
-
-
-ending = Ending()
 natives: "weakref.WeakSet[Native]" = weakref.WeakSet()
 os.register_at_fork(after_in_child=lambda: [native.be_child() for native in natives])
+
+#: Whether the interpreter ends. The hook of finalizers, which close clients, is there before ours, so that ours runs first.
+ends = threading.Event()
+weakref.finalize(Native, int).atexit = False
+atexit.register(ends.set)
+
+
+def rest_at_the_end() -> None:
+    """The threads that are left when the interpreter ends are daemons. One whose call the end has cancelled must not raise, as
+    its traceback on stderr can make Python abort: it sleeps until it is gone."""
+    if ends.is_set() and threading.current_thread() is not threading.main_thread():
+        threading.Event().wait()
+
+
+def limit(blocking: bool, timeout: Optional[float]) -> Optional[float]:
+    """The seconds of acquire(blocking, timeout); None: without a limit."""
+    return 0 if not blocking else None if timeout in (-1, None) else timeout
 
 
 class BaseLock:
@@ -235,6 +223,9 @@ class BaseLock:
     def _expect(self, result: int) -> None:
         if result < 0:
             raise error_of(result, self.error, self.votes)
+
+    def _busy(self) -> LockBusy:
+        return LockBusy(self.error, lib.REDLOCK_E_BUSY, self.votes)
 
     def _is(self, result: int, no: int) -> bool:
         if result != no:
@@ -316,7 +307,6 @@ class BaseClient(Generic[L]):
         which names the node, the option or the line."""
         self._native = Native([urls] if isinstance(urls, str) else urls, cluster, file, options)
         self._finalizer = weakref.finalize(self, self._native.close, self._drain_ms)
-        ending.expect()
 
     def lock(self, name: Union[Name, Sequence[Name]], ttl: Optional[float] = None, *, wait: Optional[float] = None,
              renew: Optional[float] = None, danger: Optional[float] = None, max_hold: Optional[float] = None,

@@ -3,8 +3,8 @@
 import time
 from typing import Any, Callable, Optional
 
-from ._base import BaseClient, BaseLock, ending, to_ms
-from ._errors import LockBusy, expect
+from ._base import BaseClient, BaseLock, limit, rest_at_the_end, to_ms
+from ._errors import expect
 from ._native import lib
 
 
@@ -23,7 +23,7 @@ class Lock(BaseLock):
         and LockStateError if this object holds the lock already."""
         if not blocking and timeout not in (-1, None):
             raise ValueError("can't specify a timeout for a non-blocking call")
-        seconds = 0 if not blocking else None if timeout in (-1, None) else timeout
+        seconds = limit(blocking, timeout)
         end = None if seconds is None else time.monotonic() + seconds
 
         def attempt() -> Any:
@@ -55,7 +55,7 @@ class Lock(BaseLock):
 
     def __enter__(self) -> "Lock":
         if not self.acquire(timeout=self._wait):
-            raise LockBusy(self.error, lib.REDLOCK_E_BUSY, self.votes)
+            raise self._busy()
         return self
 
     def __exit__(self, *raised: Any) -> None:
@@ -90,7 +90,7 @@ class Client(BaseClient[Lock]):
             while result == lib.REDLOCK_E_INTERRUPTED:  # Python runs its signal handlers between two calls
                 result = self._once(call)
         finally:
-            ending.rest()
+            rest_at_the_end()
         return int(result)
 
     def _once(self, call: Callable[[], Any]) -> Any:

@@ -8,8 +8,8 @@
 import asyncio
 from typing import Any, Optional, Tuple
 
-from ._base import DONE, LOST, BaseClient, BaseLock, to_ms
-from ._errors import LockBusy, error_of, expect
+from ._base import DONE, LOST, BaseClient, BaseLock, limit, to_ms
+from ._errors import error_of, expect
 from ._native import lib
 
 
@@ -25,8 +25,8 @@ class Lock(BaseLock):
     async def acquire(self, blocking: bool = True, timeout: Optional[float] = -1) -> bool:
         """Acquires the lock. False: somebody else holds it. `timeout` is in seconds; -1 and None: without a limit.
         A task that is cancelled gives back what it had. Raises NoQuorum, LockCancelled, LockStateError."""
-        seconds = 0 if not blocking else None if timeout in (-1, None) else timeout
-        return self._is(await self._run(lib.REDLOCK_OP_ACQUIRE, to_ms(seconds)), lib.REDLOCK_E_BUSY)
+        ms = to_ms(limit(blocking, timeout))
+        return self._is(await self._run(lib.REDLOCK_OP_ACQUIRE, ms), lib.REDLOCK_E_BUSY)
 
     async def release(self) -> None:
         """Releases the lock; whatever happens, it is not held any more. Raises LockLost if it had ended before, NoQuorum
@@ -51,7 +51,7 @@ class Lock(BaseLock):
 
     async def __aenter__(self) -> "Lock":
         if not await self.acquire(timeout=self._wait):
-            raise LockBusy(self.error, lib.REDLOCK_E_BUSY, self.votes)
+            raise self._busy()
         self._lost, self._task = False, asyncio.current_task()
         return self
 
@@ -164,8 +164,7 @@ class Client(BaseClient[Lock]):
         self._planned = False
         if not self._native.client:
             return
-        if self._native.turn():
-            self._plan()
+        self._native.turn()
         if self._turned is not None and not self._turned.done():
             self._turned.set_result(None)
 
@@ -186,7 +185,8 @@ class Client(BaseClient[Lock]):
         for lock in list(self._native.locks.values()):
             lib.redlock_cancel(lock._handle)
         self._turn()
-        self._native.free_locks()
+        with self._native.idle:
+            lib.redlock_release_all(self._native.client)
         await self.drain(timeout)
         for fd in self._fds:
             asyncio.get_running_loop().remove_reader(fd)

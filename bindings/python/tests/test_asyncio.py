@@ -116,6 +116,15 @@ class Plain(ClusterTest, unittest.IsolatedAsyncioTestCase):
                 self.assertFalse(await client.lock("b").acquire(blocking=False))
                 self.assertFalse(await client.lock("c").owned())
 
+    async def test_close_ends_more_waiters_than_one_turn_has_events(self):
+        async with Client(self.cluster.urls, node_timeout=20) as holder, holder.lock("crowd", TTL):
+            client = Client(self.cluster.urls, node_timeout=20)
+            waiters = [asyncio.ensure_future(client.lock("crowd", TTL).acquire()) for _ in range(200)]
+            await asyncio.sleep(0)
+            await client.close()
+            ends = await asyncio.wait_for(asyncio.gather(*waiters, return_exceptions=True), SOON)
+            self.assertEqual({type(end) for end in ends}, {libredlock.LockCancelled})
+
     async def test_a_closed_client_says_so(self):
         client = Client(self.cluster.urls, node_timeout=20)
         holder, waiter = client.lock("closed", TTL), client.lock("closed", TTL)
@@ -138,7 +147,8 @@ class Uvloop(Plain):
         loop.run_until_complete(self.work())
         loop.close()
 
-    test_many_at_once = test_a_cancelled_task_holds_nothing = test_kinds = test_a_closed_client_says_so = None
+    test_many_at_once = test_close_ends_more_waiters_than_one_turn_has_events = None
+    test_a_cancelled_task_holds_nothing = test_kinds = test_a_closed_client_says_so = None
     test_a_release_that_is_cancelled_follows = test_another_loop_is_told = None
 
 
