@@ -62,6 +62,18 @@ guard_line() { # TEXT: what the last output says of the guard, once
 	[[ $output == *"is a replica of "* && $output != *"has no record of the guarded set"* ]] || { echo "$output" && return 1; }
 }
 
+@test "a member that was a replica for a moment: the way back is named, and leads back" {
+	init 0 "1 2 3" --max-ttl 2s --fresh
+	on_nodes 3 replicaof 127.0.0.1 1
+	on_nodes 3 replicaof no one
+	want 2 rl doctor -r "$(urls 1 2 3)" --guard=require
+	[[ $output == *"it has or had replicas or was one"*"detach it, and restart it (it votes after a quarantine)"* ]]
+	kill_nodes KILL 3
+	"$REDLOCK_BIN" cluster start -q
+	all_up() { rl status -r "$(urls 1 2 3)" --guard=require | grep -q "3 of 3 nodes up"; }
+	until_true all_up
+}
+
 @test "a node that was wiped tells its time, though it has no record: nothing is said of its clock" {
 	made "1 2 3"
 	for attempt in 1 2 3 4 5; do # its answer must come after another node's

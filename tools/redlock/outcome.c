@@ -81,7 +81,8 @@ static const struct {
     {REDLOCK_VOTE_FOREIGN, EXIT_REFUSED,
      "give the nodes and the quorum that `redlock init` was given; `redlock status` says what differs; a "
      "node "
-     "with replicas gives no fencing token, and does not fit guard = require"},
+     "with replicas, or that was a replica, gives no fencing token, and does not fit guard = require: detach "
+     "it, and restart it (it votes after a quarantine), or init with --guard=auto"},
     {REDLOCK_VOTE_UNGUARDED, EXIT_REFUSED,
      "run `redlock init`, which makes a guarded node set, or repairs one where a node still has its record; "
      "nodes that it repairs vote after a quarantine"},
