@@ -14,6 +14,7 @@ setup() {
 
 teardown() {
 	stop_exporter
+	[ -z "${shifted-}" ] || { kill "$shifted" && wait "$shifted" || true; }
 	[ -z "${made_here-}" ] || { export REDLOCK_URLS=local; stop_cluster; }
 }
 
@@ -44,6 +45,31 @@ teardown() {
 	get / | grep -q 'no quorum'
 	freeze_node CONT 1
 	freeze_node CONT 2
+	until [ "$(series redlock_nodes_up)" = 3 ]; do sleep 0.1; done
+}
+
+@test "a clock that steps in a guarded set: the node has no vote, and the series says why" {
+	head -c 8 /dev/zero >"$sandbox/clock"
+	LD_PRELOAD=$REDLOCK_CLOCK FAULTS_CLOCK=$sandbox/clock redis-server --port 0 --save '' --dir "$sandbox" \
+		--unixsocket "$sandbox/shifted.sock" >"$sandbox/shifted.log" 2>&1 3>&- &
+	shifted=$!
+	until_true test -S "$sandbox/shifted.sock"
+	REDLOCK_URLS=unix://$sandbox/shifted.sock,$(node_url 1),$(node_url 2)
+	"$REDLOCK_BIN" init -q --max-ttl 60s --fresh
+	start_exporter
+	until [ "$(series redlock_nodes_up)" = 3 ]; do sleep 0.1; done
+	printf '\0\0\0\0\0\0\001\0' | dd of="$sandbox/clock" conv=notrunc status=none # some days
+	until [ "$(series "redlock_node_clock_withdrawn{node=\"unix://$sandbox/shifted.sock\"}")" = 1 ]; do sleep 0.1; done
+	[ "$(series redlock_nodes_up)" = 2 ]
+	get /metrics | grep -q '^redlock_node_info{.*vote="CLOCK"} 1$'
+}
+
+@test "a node that refuses renewals alone is not up" {
+	on_node 1 acl setuser default -get
+	start_exporter
+	until [ "$(series redlock_nodes_up)" = 2 ]; do sleep 0.1; done
+	get /metrics | grep -q '^redlock_node_info{.*vote="NOPERM"} 1$'
+	on_node 1 acl setuser default +get
 	until [ "$(series redlock_nodes_up)" = 3 ]; do sleep 0.1; done
 }
 

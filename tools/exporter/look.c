@@ -12,18 +12,32 @@
 
 /* Under this name the nodes are asked whether they would grant a lock; nothing is written. */
 #define PROBE_NAME "redlock-exporter-"
+/* No lock has it: it has blanks. */
+#define PROBE_TOKEN "no token"
 
-/* Each of the three steps of a look is waited for so long at most: a look ends within a second. */
-enum { STEP_MS = 250 };
+/* Each of the four steps of a look is waited for so long at most: a look ends within a second. */
+enum { STEP_MS = 200 };
+
+/* The TTL of the renewal of a lock that nobody holds: not above the maximum of a guarded set. */
+enum { RENEWAL_MS = 1000 };
 
 struct looker {
 	redlock_client *client;
 	redlock_asker *asker;
-	redlock_lock *probe;
+	redlock_lock *probe, *renewal;
 	struct look_locks locks;
 };
 
 /* ---- life ---- */
+
+static int open_renewal(struct looker *l)
+{
+	struct redlock_lock_options own;
+	redlock_lock_options_init(&own);
+	own.token = PROBE_TOKEN;
+	own.token_len = strlen(PROBE_TOKEN);
+	return redlock_lock_new(l->client, PROBE_NAME, &own, &l->renewal);
+}
 
 struct looker *looker_open(const struct redlock_options *options, const char *const *locks, unsigned count,
                            char *why, size_t size)
@@ -39,6 +53,8 @@ struct looker *looker_open(const struct redlock_options *options, const char *co
 	int error = redlock_open(&own, &l->client);
 	if (error == 0 && (error = redlock_lock_new(l->client, PROBE_NAME, NULL, &l->probe)) < 0)
 		(void)redlock_client_last_error(l->client, why, size);
+	if (error == 0)
+		error = open_renewal(l);
 	if (error == 0)
 		error = redlock_asker_open(l->client, &l->asker);
 	if (error == 0)
@@ -59,6 +75,7 @@ void looker_close(struct looker *l)
 		return;
 	look_locks_close(&l->locks);
 	redlock_lock_free(l->probe);
+	redlock_lock_free(l->renewal);
 	redlock_asker_close(l->asker);
 	redlock_close(l->client);
 	free(l);
@@ -92,6 +109,32 @@ static void take_votes(struct looker *l, struct look *look)
 		n->lost_connections = stats.lost_connections;
 		n->quarantined = vote.code == REDLOCK_VOTE_QUARANTINE;
 		look->up += n->up;
+	}
+}
+
+/* A set with a maximum below RENEWAL_MS refuses this TTL, not a renewal. */
+static bool is_refusal(enum redlock_vote_code code)
+{
+	return code != REDLOCK_VOTE_PENDING && code != REDLOCK_VOTE_YES && code != REDLOCK_VOTE_NO &&
+	       code != REDLOCK_VOTE_LONG_TTL;
+}
+
+/* Asks for the renewal of a lock that nobody holds. With it the nodes of a guarded set tell their time, as
+ * with any renewal, so that the client sees a clock that goes wrong; and a node may refuse a renewal alone.
+ */
+static void take_refusals(struct looker *l, struct look *look)
+{
+	int result = redlock_extend(l->renewal, RENEWAL_MS);
+	for (unsigned i = 0; i < look->count && (result == REDLOCK_E_GONE || result == REDLOCK_E_NOQUORUM); i++) {
+		struct look_node *n = &look->node[i];
+		struct redlock_vote vote = {.size = sizeof vote, .code = REDLOCK_VOTE_PENDING};
+		(void)!redlock_lock_vote(l->renewal, i, &vote);
+		if (!n->up || !is_refusal(vote.code))
+			continue;
+		n->up = false;
+		n->vote = vote.code;
+		n->quarantined = vote.code == REDLOCK_VOTE_QUARANTINE;
+		look->up--;
 	}
 }
 
@@ -210,6 +253,7 @@ bool looker_look(struct looker *l, struct look *ret)
 	clock_gettime(CLOCK_MONOTONIC, &begin);
 	*ret = (struct look){.count = redlock_node_count(l->client), .quorum = redlock_quorum(l->client)};
 	take_votes(l, ret);
+	take_refusals(l, ret);
 	ask_nodes(l, ret);
 	read_records(l, ret);
 	look_locks_read(&l->locks, l->asker, ret, STEP_MS);

@@ -118,11 +118,12 @@ MESSAGE(DEGRADED, "degraded: %u of %u nodes %s, %u votes are needed%s%s",
         "mend the nodes that are named before another one fails: the job goes on as long as a quorum renews")
 MESSAGE(SAME_SERVER, "node %u %s and node %u %s are the same server, which has one vote",
         "list each server once")
-MESSAGE(NODE, "node %u %s: %s", "a no: somebody else has the key, or of a renewal, the node has lost it. Other answers: their row above")
+MESSAGE(NODE, "node %u %s: %s",
+        "a no: somebody else has the key, or of a renewal, the node has lost it. Other answers: their row above")
 MESSAGE(NODE_TIMED, "node %u %s: %s (%.0f us)", "the same, with the time of the answer")
 MESSAGE(VOTE, "node %u %s: %s%s%s",
-        "a no: the node has lost the key (it was started anew: `redlock doctor`; it was flushed or evicts keys; "
-        "`redlock break`: syslog), or `redlock status NAME` shows another holder. Other answers: their row above")
+        "a no: the node has lost the key (it was started anew: `redlock doctor`; its clock was set; it was flushed or "
+        "evicts keys; `redlock break`: syslog), or `redlock status NAME` shows another holder. Other answers: their row above")
 MESSAGE(BUSY, "%s '%s': busy: %s%s",
         "wait (-w TIME), or see at the host and process of the label what it does; `redlock break NAME` "
         "ends it")
