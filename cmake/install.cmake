@@ -48,7 +48,7 @@ install(SCRIPT cmake/examples.cmake COMPONENT redlock-doc)
 install(CODE "set(source \"${PROJECT_SOURCE_DIR}\")
 	set(bindir \"${CMAKE_INSTALL_BINDIR}\")" COMPONENT redlock)
 install(SCRIPT cmake/units.cmake COMPONENT redlock)
-install(SCRIPT cmake/configuration.cmake COMPONENT redlock)
+install(SCRIPT cmake/sample_configuration.cmake COMPONENT redlock)
 add_custom_target(uninstall
 	COMMAND ${CMAKE_COMMAND} -D BUILD=${PROJECT_BINARY_DIR} -P ${PROJECT_SOURCE_DIR}/cmake/uninstall.cmake
 	VERBATIM)

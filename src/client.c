@@ -223,7 +223,7 @@ static int add_guard(redlock_client *c, const struct redlock_options *o)
 		endpoints[i] = &c->nodes.list[i].link.endpoint;
 	c->nodes.set = rl_set_new(endpoints, c->nodes.count, c->nodes.quorum, o->guard == REDLOCK_GUARD_REQUIRE);
 	if (c->nodes.set != NULL && o->guarded_set != NULL)
-		rl_set_tell(c->nodes.set, o->guarded_set);
+		rl_set_assume_guarded(c->nodes.set, o->guarded_set);
 	if (c->nodes.set != NULL)
 		c->nodes.set->clocks = (struct rl_offset_rules){
 		    .drift_ppm = c->drift_ppm > SLEW_PPM ? c->drift_ppm : SLEW_PPM,

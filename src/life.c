@@ -178,7 +178,7 @@ int rl_life_make_rules(redlock_client *c, const struct redlock_lock_options *opt
 /* A node of a guarded set is heard for as long as the handle waits. */
 static void hurry(struct rl_set *set, const struct rl_rules *rules)
 {
-	rl_set_hurry(set, rl_time_min(rules->wait_ns, rules->noquorum_wait_ns), rules->node_timeout_ns);
+	rl_set_limit_wait(set, rl_time_min(rules->wait_ns, rules->noquorum_wait_ns), rules->node_timeout_ns);
 }
 
 static int make(redlock_client *c, const struct names *names, const struct redlock_lock_options *options,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Why a lock handle is refused: a table of what options must hold, one of the ranges of numbers, and one of
- * options that exclude each other (REDLOCK_CONFLICT_MAP). life.c asks when a handle is made, client.c for the
- * options of a client. */
+/* Why options of a lock are refused. Three tables: what they must hold, the ranges of numbers, and which
+ * exclude each other (REDLOCK_CONFLICT_MAP). options.c asks when it makes rules of them, changes a TTL or
+ * computes the terms of a lock. */
 #include "refusal.h"
 
 #include <stdio.h>
@@ -22,110 +22,110 @@ bool rl_refusal_leaves_time(const struct rl_rules *r, uint64_t ttl_ns, uint64_t 
 
 /* ---- demands ---- */
 
-struct asked {
+struct check {
 	const struct redlock_lock_options *o;
 	const struct rl_rules *r;
 	int guard;
 };
 
-static bool has_ttl(const struct asked *a)
+static bool is_ttl_valid(const struct check *a)
 {
 	return rl_refusal_has_ttl(a->o->ttl_ms);
 }
 
-static bool has_time_for_answers(const struct asked *a)
+static bool has_time_for_answers(const struct check *a)
 {
 	return rl_refusal_leaves_time(a->r, a->r->ttl_ns, 0);
 }
 
-static bool has_time_to_renew(const struct asked *a)
+static bool has_time_to_renew(const struct check *a)
 {
 	return rl_refusal_leaves_time(a->r, a->r->ttl_ns, a->r->renew_ns);
 }
 
-static bool can_be_valid(const struct asked *a)
+static bool can_be_valid(const struct check *a)
 {
 	uint64_t drift = rl_validity_drift(a->r->ttl_ns, a->r->drift_ppm, a->r->drift_base_ns);
 	return rl_time_add(a->r->min_validity_ns, drift) < a->r->ttl_ns;
 }
 
-static bool has_danger(const struct asked *a)
+static bool is_danger_valid(const struct check *a)
 {
 	return a->r->danger_ns < a->r->ttl_ns;
 }
 
 bool rl_refusal_fits(const struct rl_rules *r)
 {
-	const struct asked asked = {.r = r};
-	return has_time_to_renew(&asked) && can_be_valid(&asked) && has_danger(&asked);
+	const struct check check = {.r = r};
+	return has_time_to_renew(&check) && can_be_valid(&check) && is_danger_valid(&check);
 }
 
-static bool has_delay(const struct asked *a)
+static bool is_delay_valid(const struct check *a)
 {
 	return a->o->retry_min_ms <= a->o->retry_max_ms && a->o->retry_max_ms <= REDLOCK_MAX_TTL_MS;
 }
 
-static bool has_max_hold(const struct asked *a)
+static bool is_max_hold_valid(const struct check *a)
 {
 	return a->o->max_hold_ms == 0 || a->r->max_hold_ns >= a->r->ttl_ns;
 }
 
-static bool has_token(const struct asked *a)
+static bool is_token_valid(const struct check *a)
 {
 	size_t length = a->o->token_len;
 	return a->o->token == NULL ? length == 0 : length >= 1 && length <= REDLOCK_MAX_TOKEN;
 }
 
-static bool has_reentrant(const struct asked *a)
+static bool is_reentrant_valid(const struct check *a)
 {
 	return a->o->reentrant == 0 || a->o->reentrant == 1;
 }
 
-static bool has_fence(const struct asked *a)
+static bool is_fence_valid(const struct check *a)
 {
 	return a->o->fence == 0 || a->o->fence == 1;
 }
 
-static bool has_compat(const struct asked *a)
+static bool is_compat_valid(const struct check *a)
 {
 	return a->o->compat >= REDLOCK_COMPAT_OFF && a->o->compat <= REDLOCK_COMPAT_SETNX_SAFE;
 }
 
-static bool has_mode(const struct asked *a)
+static bool is_mode_valid(const struct check *a)
 {
 	return a->o->mode == REDLOCK_EXCLUSIVE || a->o->mode == REDLOCK_SHARED;
 }
 
-/* Only a token that is known beforehand has a known slot. */
-static bool has_slot(const struct asked *a)
+/* Only a caller's own token may name its slot: the slot of a fresh one is found out by asking. */
+static bool is_slot_valid(const struct check *a)
 {
 	return a->o->slot == 0 || (a->o->slot < a->o->slots && a->o->token != NULL);
 }
 
-static bool has_guard(const struct asked *a)
+static bool is_guard_valid(const struct check *a)
 {
 	return a->o->fence == 0 || a->guard != REDLOCK_GUARD_OFF;
 }
 
 static const struct {
-	bool (*holds)(const struct asked *asked);
+	bool (*holds)(const struct check *check);
 	const char *sentence;
 	bool tells_times;
 } demands[] = {
-    {has_ttl, "ttl must be from 10 ms to 30 days", false},
+    {is_ttl_valid, "ttl must be from 10 ms to 30 days", false},
     {has_time_for_answers, "node timeout + drift must be less than ttl", true},
     {has_time_to_renew, "renew + node timeout + drift must be less than ttl", true},
     {can_be_valid, "min-validity + drift must be less than ttl", true},
-    {has_danger, "danger must be less than ttl", true},
-    {has_delay, "retry-min must not be more than retry-max, and retry-max not more than 30 days", false},
-    {has_max_hold, "max-hold must not be less than ttl: give a shorter ttl", true},
-    {has_token, "a token has 1 to 512 bytes; without a token its length must be 0", false},
-    {has_reentrant, "reentrant must be 0 or 1", false},
-    {has_fence, "fence must be 0 or 1", false},
-    {has_compat, "compat must be REDLOCK_COMPAT_OFF, _SETNX or _SETNX_SAFE", false},
-    {has_mode, "mode must be REDLOCK_EXCLUSIVE or REDLOCK_SHARED", false},
-    {has_slot, "slot is for a token, and must be less than slots", false},
-    {has_guard, "fence needs the guard, and the client has REDLOCK_GUARD_OFF", false},
+    {is_danger_valid, "danger must be less than ttl", true},
+    {is_delay_valid, "retry-min must not be more than retry-max, and retry-max not more than 30 days", false},
+    {is_max_hold_valid, "max-hold must not be less than ttl: give a shorter ttl", true},
+    {is_token_valid, "a token has 1 to 512 bytes; without a token its length must be 0", false},
+    {is_reentrant_valid, "reentrant must be 0 or 1", false},
+    {is_fence_valid, "fence must be 0 or 1", false},
+    {is_compat_valid, "compat must be REDLOCK_COMPAT_OFF, _SETNX or _SETNX_SAFE", false},
+    {is_mode_valid, "mode must be REDLOCK_EXCLUSIVE or REDLOCK_SHARED", false},
+    {is_slot_valid, "slot is for a token, and must be less than slots", false},
+    {is_guard_valid, "fence needs a guarded set, and this client has no guard", false},
 };
 
 static unsigned long long ms(uint64_t ns)
@@ -135,9 +135,9 @@ static unsigned long long ms(uint64_t ns)
 
 static bool meets_demands(const struct rl_wish *w, const struct rl_rules *r, char *why, size_t size)
 {
-	const struct asked asked = {w->options, r, w->guard};
+	const struct check check = {w->options, r, w->guard};
 	for (size_t i = 0; i < sizeof demands / sizeof demands[0]; i++) {
-		if (demands[i].holds(&asked))
+		if (demands[i].holds(&check))
 			continue;
 		int used = snprintf(why, size, "%s", demands[i].sentence);
 		uint64_t drift_ns = rl_validity_drift(r->ttl_ns, r->drift_ppm, r->drift_base_ns);

@@ -72,7 +72,7 @@ static void add_votes(struct text *t, const struct rl_lock *lock)
 		add(t, "%c", vote_letter(lock->votes[i].code));
 }
 
-static void add_keys(struct text *t, const struct rl_lock *lock)
+static void add_key_owners(struct text *t, const struct rl_lock *lock)
 {
 	static const char letters[] = "?_*0123456789abcdefghijklmnopqrstuvw";
 	add(t, " keys ");
@@ -80,29 +80,29 @@ static void add_keys(struct text *t, const struct rl_lock *lock)
 		add(t, "%c", letters[lock->votes[i].whose]);
 }
 
-static bool sends_as(const struct rl_effects *fx, const struct rl_ask *ask)
+static bool sends_request(const struct rl_effects *fx, const struct rl_ask *ask)
 {
 	return fx->send.operation != RL_OP_NONE && fx->send.operation == ask->request;
 }
 
-/* Whether the nodes are sent what this kind of lock asks for `operation`. */
+/* Whether this step sends the request that this kind of lock uses for `operation`. */
 static bool sends(const struct rl_lock *lock, const struct rl_effects *fx, enum redlock_operation operation)
 {
-	return sends_as(fx, &lock->policy->asks[operation]);
+	return sends_request(fx, &lock->policy->asks[operation]);
 }
 
-/* A waiter asks whether it is its turn. */
-static bool enters_alone(const struct rl_effects *fx)
+/* Whether all of these nodes get the request through their queues: the waiter asks for its turn. */
+static bool is_enter_only(const struct rl_effects *fx)
 {
 	return fx->send.enter != 0 && fx->send.enter == fx->send.nodes;
 }
 
-static unsigned entering(const struct rl_policy *policy)
+static unsigned enter_operation(const struct rl_policy *policy)
 {
 	return policy->slots ? RL_OP_SLOT_ENTER : policy->several ? RL_OP_ENTER_ALL : RL_OP_ENTER;
 }
 
-/* Further operations of callers have numbers that operations of nodes have, too. */
+/* The numbers of REDLOCK_OP_UPGRADE and _DOWNGRADE are those of other operations in op_words. */
 static const char *done_word(enum redlock_operation operation)
 {
 	return operation == REDLOCK_OP_UPGRADE     ? "upgrade"
@@ -117,11 +117,11 @@ static void add_effects(struct text *t, const struct rl_lock *lock, const struct
 			add(t, " | %s", rl_observe_words[i]);
 	if (fx->send.operation != RL_OP_NONE)
 		add(t, " | send %s #%" PRIu32,
-		    op_words[enters_alone(fx) ? entering(lock->policy) : fx->send.operation], fx->send.seq);
+		    op_words[is_enter_only(fx) ? enter_operation(lock->policy) : fx->send.operation], fx->send.seq);
 	if (fx->send.again || fx->queue.tidies ||
 	    (sends(lock, fx, REDLOCK_OP_ACQUIRE) && lock->queue.stage == RL_STAGE_GATE))
 		add(t, "%s to %" PRIx32, fx->send.again ? " again" : "", fx->send.nodes);
-	if (fx->send.enter != 0 && !enters_alone(fx))
+	if (fx->send.enter != 0 && !is_enter_only(fx))
 		add(t, " by the queue");
 	if (fx->queue.beside)
 		add(t, " in line everywhere");
@@ -135,7 +135,7 @@ static void add_effects(struct text *t, const struct rl_lock *lock, const struct
 		add(t, " quits");
 	if (fx->queue.bars)
 		add(t, fx->queue.quiet ? " bars quietly" : " bars");
-	bool upgrades = sends_as(fx, &lock->policy->asks[RL_ASK_UPGRADE]);
+	bool upgrades = sends_request(fx, &lock->policy->asks[RL_ASK_UPGRADE]);
 	if (sends(lock, fx, REDLOCK_OP_ACQUIRE) || sends(lock, fx, REDLOCK_OP_EXTEND) || upgrades)
 		add_time(t, " ttl ", fx->send.ttl_ns);
 	if (fx->declines)
@@ -175,7 +175,7 @@ void rl_trace_line(char *line, size_t size, enum rl_phase before, const struct r
 	if (lock->phase == RL_PAUSED)
 		add_time(&t, " until ", lock->wait.retry_at_ns);
 	if (event->kind == RL_EV_REPLY && event->reply.seq != 0 && event->reply.seq == lock->look.seq)
-		add_keys(&t, lock);
+		add_key_owners(&t, lock);
 	if (lock->phase == RL_WATCHING)
 		add_time(&t, " until ", lock->round.deadline_ns);
 	add_effects(&t, lock, effects);

@@ -45,8 +45,8 @@ void rl_set_free(struct rl_set *set)
 
 /* ---- records ---- */
 
-/* The next word. False: there is none. */
-static bool cut(struct rl_slice *rest, struct rl_slice *ret)
+/* Cuts the next word off `rest`. False: there is none. */
+static bool cut_word(struct rl_slice *rest, struct rl_slice *ret)
 {
 	const char *space = rest->size > 0 ? memchr(rest->bytes, ' ', rest->size) : NULL;
 	size_t size = space != NULL ? (size_t)(space - rest->bytes) : rest->size;
@@ -65,7 +65,7 @@ static bool is_none(struct rl_slice word)
 static bool cut_text(struct rl_slice *rest, char *ret, size_t most)
 {
 	struct rl_slice word;
-	if (!cut(rest, &word) || word.size > most)
+	if (!cut_word(rest, &word) || word.size > most)
 		return false;
 	memcpy(ret, word.bytes, word.size);
 	ret[is_none(word) ? 0 : word.size] = '\0';
@@ -90,14 +90,15 @@ static bool cut_number(struct rl_slice *rest, uint64_t *ret)
 {
 	struct rl_slice word;
 	*ret = 0;
-	return cut(rest, &word) && (is_none(word) || read_digits(word, ret));
+	return cut_word(rest, &word) && (is_none(word) || read_digits(word, ret));
 }
 
-/* Cuts off a counter. One that is missing or was damaged costs the node its numbers, and not its vote. */
+/* Cuts off a counter. A counter that is `-` or damaged costs the node its fencing numbers, and not its vote;
+ * a record without the word is no record. */
 static bool cut_count(struct rl_slice *rest, uint64_t *ret)
 {
 	struct rl_slice word;
-	bool there = cut(rest, &word);
+	bool there = cut_word(rest, &word);
 	if (!there || !read_digits(word, ret) || *ret >= RL_FENCE_END)
 		*ret = RL_SET_UNKNOWN;
 	return there;
@@ -111,7 +112,7 @@ static bool read_words(struct rl_slice text, const char *address, struct rl_set_
 	          cut_text(&text, r->pass, RL_SET_PASS) && cut_text(&text, r->old_pass, RL_SET_PASS) &&
 	          cut_count(&text, &r->floor) && cut_count(&text, &r->most) &&
 	          cut_text(&text, r->quarantine, RL_SET_ID) && text.size > 0;
-	if (r->most == RL_SET_UNKNOWN || r->floor > r->most) /* half of it would pass for all */
+	if (r->most == RL_SET_UNKNOWN || r->floor > r->most) /* one bound alone could be taken for both */
 		r->floor = r->most = RL_SET_UNKNOWN;
 	r->misnamed = ok && !rl_slice_same(text, rl_slice_of(address)); /* a path may have spaces */
 	return ok;
@@ -136,7 +137,8 @@ static bool has_record(const struct rl_set_record *r)
 	       (r->verdict == RL_SET_ADMITTED || r->verdict == RL_SET_QUARANTINE || r->verdict == RL_SET_OVER);
 }
 
-/* Another change of members may begin then. Clients that write records again keep that. */
+/* Whether the record says that the change to `config` is finished, so that another one may begin. Clients
+ * that write a record anew keep this flag. */
 static bool says_done(const struct rl_set_record *r, const char *config)
 {
 	return has_record(r) && has_flags(r, RL_SET_DONE) && config[0] != '\0' && strcmp(r->config, config) == 0;
@@ -151,9 +153,9 @@ static unsigned count_accepting(const struct rl_set *set, const char *config)
 	return count;
 }
 
-/* The configuration with our members that most nodes accept; of these the newest. Until one is seen, and when
- * no node says anything, the last one stays. */
-static void choose(struct rl_set *set)
+/* The configuration with our members that most nodes accept; of these the newest. Without a
+ * candidate the configuration stays what it was. */
+static void choose_config(struct rl_set *set)
 {
 	unsigned best = 0;
 	bool found = false;
@@ -193,7 +195,7 @@ static void choose(struct rl_set *set)
 		}
 }
 
-/* This user may not ask for it, or the server has no scripts. */
+/* This user may not read the record, or the server has no scripts. */
 static bool is_barred(const struct rl_set_record *r)
 {
 	return r->met && r->verdict == RL_SET_SILENT &&
@@ -224,8 +226,8 @@ static bool is_taken_back(const struct rl_set *set, unsigned index)
 	return r->met && r->verdict == RL_SET_PLAIN && set->id[0] != '\0' && strcmp(r->set, set->id) == 0;
 }
 
-/* A set that is made again gets another id: so it is true for ever, also in an old backup, that a set was
- * taken back. */
+/* A set that is made again gets another id. So a record that says "taken back" stays true, also in an old
+ * backup. */
 static void forget_if_taken_back(struct rl_set *set)
 {
 	unsigned count = 0;
@@ -238,7 +240,7 @@ static void forget_if_taken_back(struct rl_set *set)
 	set->step = set->ttl_ms = set->latest = 0;
 }
 
-void rl_set_tell(struct rl_set *set, const char *id)
+void rl_set_assume_guarded(struct rl_set *set, const char *id)
 {
 	set->told_guarded = true;
 	snprintf(set->id, sizeof set->id, "%s", id);
@@ -277,8 +279,9 @@ void rl_set_doubt(struct rl_set *set)
 	set->is_plain = set->at_rest = false;
 }
 
-/* The rest of the wait, the larger of a part and of two attempts, is left to tell the votes of the others. */
-void rl_set_hurry(struct rl_set *set, uint64_t quorum_wait_ns, uint64_t node_timeout_ns)
+/* Ends the wait for records early: an eighth of the wait, or two node timeouts if that is more, is left for
+ * the votes of the other nodes. */
+void rl_set_limit_wait(struct rl_set *set, uint64_t quorum_wait_ns, uint64_t node_timeout_ns)
 {
 	enum { REST = 8, ATTEMPTS = 2 };
 	uint64_t wait_ns = quorum_wait_ns > 0 ? quorum_wait_ns : node_timeout_ns;
@@ -291,7 +294,7 @@ void rl_set_hurry(struct rl_set *set, uint64_t quorum_wait_ns, uint64_t node_tim
 
 /* Decides whether the set is plain or guarded. A plain set stays plain while nodes come and go, until it is
  * doubted, or a record is seen. */
-static void weigh(struct rl_set *set)
+static void update_is_plain(struct rl_set *set)
 {
 	bool guarded = rl_set_is_guarded(set);
 	set->changed = true;
@@ -311,7 +314,7 @@ void rl_set_give_up(struct rl_set *set, uint32_t nodes)
 	bool news = (set->awaited & nodes) != 0;
 	set->awaited &= ~nodes;
 	if (news)
-		weigh(set);
+		update_is_plain(set);
 }
 
 /* A plain set must not wait for a node that hangs, and a record that comes a moment later must not be too
@@ -366,16 +369,16 @@ void rl_set_learn(struct rl_set *set, unsigned index, const struct rl_vote *vote
 		memcpy(r->run_id, before, sizeof before);
 	else if (strcmp(r->run_id, before) != 0) /* another process, maybe elsewhere */
 		set->offsets[index] = (struct rl_offset){0};
-	choose(set);
+	choose_config(set);
 	forget_if_taken_back(set);
 	set->awaited &= ~(UINT32_C(1) << index);
-	weigh(set);
+	update_is_plain(set);
 }
 
 /* ---- what a node is told ---- */
 
-/* The TTL from which the node counts its quarantine, which is a quarter longer: the longest of the set, or
- * longer while locks may be there of clients that did not know the set. */
+/* The TTL from which the node counts its quarantine, which lasts at least a quarter longer: the longest of
+ * the set, or longer while locks may be there of clients that did not know the set. */
 static uint64_t quarantine_ttl_ms(const struct rl_set *set, uint64_t now_ns)
 {
 	uint64_t unseen_ms = rl_time_sub(set->unseen_until_ns, now_ns) / RL_NS_PER_MS + 1;
@@ -409,21 +412,21 @@ static void refuse(struct rl_set_opinion *ret, enum redlock_vote_code vote, cons
 }
 
 /* A client that knows the set has begun the quarantine of a node without a record, and will admit it. */
-static bool is_healed(const struct rl_set *set, const struct rl_set_record *r)
+static bool is_being_readmitted(const struct rl_set *set, const struct rl_set_record *r)
 {
 	bool quarantined = r->verdict == RL_SET_QUARANTINE || r->verdict == RL_SET_OVER;
 	return r->met && quarantined && r->set[0] == '\0' && set->config[0] == '\0';
 }
 
-static bool is_any_healed(const struct rl_set *set)
+static bool is_any_being_readmitted(const struct rl_set *set)
 {
 	for (unsigned i = 0; i < set->count; i++)
-		if (is_healed(set, &set->records[i]))
+		if (is_being_readmitted(set, &set->records[i]))
 			return true;
 	return false;
 }
 
-/* Whether a node has a record whose members are others: this list is wrong, or older than a change. */
+/* Whether the member list of a node's record differs: this list is wrong, or older than a change. */
 static bool is_any_foreign(const struct rl_set *set)
 {
 	enum { OURS = RL_SET_MEMBERS | RL_SET_OLD_MEMBERS };
@@ -433,12 +436,12 @@ static bool is_any_foreign(const struct rl_set *set)
 	return false;
 }
 
-/* No record, and none of ours was seen elsewhere. Votes wait while another node may be about to tell a
- * record, by which these nodes are healed. Then, unless a guard is required, the votes count as plain: fewer
- * of them than a quorum grant nothing. */
+/* Judges a node without a record. It is refused where the set is known to be guarded. Else its vote waits
+ * while another node may still report a record, and then counts as plain, unless a guard is required: fewer
+ * of these votes than a quorum grant nothing. */
 static void judge_bare(const struct rl_set *set, struct rl_set_opinion *ret)
 {
-	if (set->config[0] != '\0' || is_any_healed(set))
+	if (set->config[0] != '\0' || is_any_being_readmitted(set))
 		refuse(ret, REDLOCK_VOTE_QUARANTINE, NULL);
 	else if (is_any_foreign(set))
 		refuse(ret, REDLOCK_VOTE_FOREIGN,
@@ -455,9 +458,9 @@ static void judge_bare(const struct rl_set *set, struct rl_set_opinion *ret)
 		       "it has no record of a guarded node set: `redlock init` writes it");
 }
 
-/* Judges a record that says "plain". If it is of another set, or if fewer nodes than a quorum have one, it
- * proves nothing about a set that is known to be guarded. The first nodes that say it of this set are asked
- * again: `init --plain` writes to the others, or has to be run again. */
+/* Judges a record that says "plain". If it is of another set, or if fewer nodes than a quorum have such a
+ * record, it proves nothing about a set that is known to be guarded. The first nodes with a plain record of
+ * this set are asked again: `init --plain` writes to the others, or has to be run again. */
 static void judge_plain(const struct rl_set *set, unsigned index, struct rl_set_opinion *ret)
 {
 	if (is_taken_back(set, index))
@@ -486,7 +489,7 @@ static void judge_silent(const struct rl_set *set, const struct rl_set_record *r
 		refuse(ret, r->failure, is_barred(r) && r->failure == REDLOCK_VOTE_NOPERM ? record_rights : NULL);
 }
 
-/* A list that gets another id while members change has it at all nodes within a round trip. */
+/* While members change, all nodes get the new configuration id within about a round trip. */
 static const char not_yet_elsewhere[] = "its record is of a configuration that too few other nodes have: if "
                                         "`redlock init` is over, run it again";
 
@@ -494,10 +497,10 @@ static const char not_yet_elsewhere[] = "its record is of a configuration that t
 static const char read_again[] =
     "its record was of the configuration before that of another node: it is read again";
 
-/* The reason not to trust a record: its node set, configuration or members are others. Only an admitted
+/* The reason not to trust a record: its node set, configuration or members differ. Only an admitted
  * record written for the running process is trusted; the record of another process may be as old as a backup.
  */
-static const char *difference(const struct rl_set *set, const struct rl_set_record *r)
+static const char *reason_to_distrust(const struct rl_set *set, const struct rl_set_record *r)
 {
 	if (set->id[0] != '\0' && r->set[0] != '\0' && strcmp(set->id, r->set) != 0)
 		return "its record is of another node set";
@@ -523,7 +526,7 @@ static const char *difference(const struct rl_set *set, const struct rl_set_reco
 
 static const char nameless[] = "it does not report its run_id: permit +info";
 
-/* INFO would also tell whether it has replicas: a user that may not ask for it is told so first. */
+/* Without +info it is also not known whether the server is a replica, so that is said first. */
 static const char *objection(const struct rl_set_record *r, bool require)
 {
 	bool marker = r->pass[0] == '-';
@@ -559,7 +562,7 @@ void rl_set_judge(const struct rl_set *set, unsigned index, struct rl_set_opinio
 		break;
 	default:
 		why = objection(r, set->require);
-		why = why == NULL && !is_healed(set, r) ? difference(set, r) : why;
+		why = why == NULL && !is_being_readmitted(set, r) ? reason_to_distrust(set, r) : why;
 	}
 	if (why != NULL) {
 		bool may_pass = why == not_yet_elsewhere || why == read_again;

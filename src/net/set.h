@@ -4,7 +4,7 @@
  * says (`redlock:set`, proto/ops.c), and which configuration these records agree on. From these it decides
  * whether a node may vote, and if not, why. docs/decisions/guard.md.
  *
- *     rl_set_new()       one for each client that wants a guard; its nodes lend it
+ *     rl_set_new()       one for each client, except with REDLOCK_GUARD_OFF; its nodes borrow it
  *     rl_set_learn()     for each answer to MEET
  *     rl_set_judge()     whether a node may vote
  *
@@ -136,14 +136,14 @@ void rl_set_forget(struct rl_set *set, unsigned index);
 void rl_set_doubt(struct rl_set *set);
 
 /* rl_set_await(): a node is asked, maybe for the first time: it may be the only one that has a record.
- * rl_set_hurry(): a handle waits so long for a quorum (0: one attempt, of the node timeout).
+ * rl_set_limit_wait(): a handle waits so long for a quorum (0: one attempt, of the node timeout).
  * rl_set_give_up(): these nodes are not awaited any more. */
 void rl_set_await(struct rl_set *set, unsigned index, uint64_t now_ns);
-void rl_set_hurry(struct rl_set *set, uint64_t quorum_wait_ns, uint64_t node_timeout_ns);
+void rl_set_limit_wait(struct rl_set *set, uint64_t quorum_wait_ns, uint64_t node_timeout_ns);
 void rl_set_give_up(struct rl_set *set, uint32_t nodes);
 
 /* Takes from the caller that the set is guarded, and its id ("": unknown). */
-void rl_set_tell(struct rl_set *set, const char *id);
+void rl_set_assume_guarded(struct rl_set *set, const char *id);
 
 /* Whether a record of the set was ever seen, here or by the caller, and not taken back since. */
 bool rl_set_is_guarded(const struct rl_set *set);

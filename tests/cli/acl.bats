@@ -34,7 +34,8 @@ everything_works() {
 	want 0 rl release "${nodes[@]}" job "$token"
 	[ -z "$stderr" ]
 	want 0 rl run "${nodes[@]}" -t 6s --renew 200ms job -- sleep 0.7
-	[ -z "$stderr" ]
+	echo "$stderr" # a busy machine may be told of a late node
+	[[ $stderr != *NOPERM* && $stderr != *permit* && $stderr != *"ACL"* ]]
 	want 0 rl status "${nodes[@]}"
 	[[ $output != *unknown* ]]
 	want 0 rl bench "${nodes[@]}" --pairs 100

@@ -18,7 +18,7 @@ teardown() {
 
 # A script in which $F is flock or rflock, in a session of its own. It may use descriptors from 5 up.
 script() { # F LINES
-	env "$mark" F="$1" setsid -w bash -c "$2" 3>&-
+	env "$mark" REDLOCK_NODE_TIMEOUT=2s F="$1" setsid -w bash -c "$2" 3>&-
 }
 
 start_script() { # LINES: $script_pid

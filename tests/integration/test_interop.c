@@ -103,11 +103,14 @@ static void make_key(const struct server *server, const struct holder *holder)
 		fail_msg("%s: %s", holder->whose, reply.text);
 }
 
-static void respect(const struct holder *holder)
+static void respect(const struct holder *holder, int mode)
 {
 	struct raw_reply before;
 	struct raw_reply after;
-	redlock_lock *lock = new_lock(client, "theirs");
+	struct redlock_lock_options options = fixture_options(WAIT_LONG_TTL_MS);
+	redlock_lock *lock = NULL;
+	options.mode = mode;
+	expect_ok(NULL, redlock_lock_new(client, "theirs", &options, &lock));
 	for (unsigned i = 0; i < 3; i++)
 		make_key(&servers.server[i], holder);
 	server_ask(&servers.server[0], &before, "DUMP", "theirs", NULL);
@@ -147,7 +150,8 @@ static void respect(const struct holder *holder)
 TEST(other_holders_are_respected)
 {
 	for (size_t i = 0; i < sizeof holders / sizeof holders[0]; i++)
-		respect(&holders[i]);
+		for (int mode = REDLOCK_EXCLUSIVE; mode <= REDLOCK_SHARED; mode++)
+			respect(&holders[i], mode);
 }
 
 TEST(long_foreign_value)

@@ -139,6 +139,7 @@ OWN_ROWS = [
 	("a thread that begins to sleep wakes nobody", 35, "src/loop.c",
 		"wake_all(take_to_wake(l));\n\trl_thread_wait", "rl_thread_wait"),
 	("the last who leaves leaves bytes behind", 35, TURN, "rl_turn_settle(c); /* nobody sees to it that they are sent in time */", ";"),
+	("release_all: handles stay as they are", 29, "src/client.c", "detach_handles(c);\n\trl_turn_settle(c);", "rl_turn_settle(c);"),
 	# ---- 36 ----
 	("an open connection is not told of new credentials", 36, AUTH,
 		"return open && l->new_credentials && rl_url_logs_in(&l->endpoint);", "return open && !open;"),

@@ -28,6 +28,8 @@ SETS_ROWS = [
 	("sets: fencing numbers of a name that moves", 59, "src/life.c", "if (c->is_part && options->fence != 0)", "if (false)"),
 	("sets: one set alone is drained", 59, "src/blocking.c",
 		"for (unsigned i = 0; i < c->parts->count && got >= 0; i++) {", "for (unsigned i = 0; i < 1 && got >= 0; i++) {"),
+	("sets: handles of the first set alone are released", 29, "src/parts.c",
+		"for (unsigned i = 0; c->parts != NULL && i < c->parts->count; i++)\n\t\trl_client_release", "for (unsigned i = 0; c->parts != NULL && i < 1; i++)\n\t\trl_client_release"),
 	("sets: events of the first set alone", 59, "src/nonblocking.c", "for (unsigned i = 0; i < rl_client_count(c) && !got; i++) {",
 		"for (unsigned i = 0; i < 1 && !got; i++) {"),
 ]

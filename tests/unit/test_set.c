@@ -128,8 +128,8 @@ TEST(without_a_record_the_last_node_is_waited_for)
 	for (int c = 0; c < 2 * CASES; c++) {
 		bool require = c % 2 == 0;
 		set = make(require);
-		rl_set_hurry(set, 0, 700);
-		rl_set_hurry(set, 560, 900);
+		rl_set_limit_wait(set, 0, 700);
+		rl_set_limit_wait(set, 560, 900);
 		for (unsigned i = 0; i < 3; i++)
 			rl_set_await(set, i, 1000 + i);
 		say_bare(0);
@@ -164,7 +164,7 @@ TEST(a_node_that_hangs_costs_a_plain_set_a_moment)
 	for (unsigned c = 0; c < COUNT(cases); c++) {
 		uint64_t begun_ns = 1000, now_ns = begun_ns + rl_time_ms(cases[c].took_ms);
 		set = make(false);
-		rl_set_hurry(set, rl_time_ms(10000), rl_time_ms(10000));
+		rl_set_limit_wait(set, rl_time_ms(10000), rl_time_ms(10000));
 		for (unsigned i = 0; i < 3; i++)
 			rl_set_await(set, i, begun_ns);
 		say_bare(0);
@@ -193,7 +193,7 @@ TEST(a_guarded_set_stays_guarded_until_it_is_taken_back)
 	for (int told = 0; told < 2; told++) {
 		set = make(false);
 		if (told)
-			rl_set_tell(set, "s");
+			rl_set_assume_guarded(set, "s");
 		else
 			say(2, RL_SET_ADMITTED, OURS, "s", "c", "-", 1);
 		enum redlock_vote_code bare = told ? REDLOCK_VOTE_UNGUARDED : REDLOCK_VOTE_QUARANTINE;
@@ -240,7 +240,7 @@ TEST(a_user_who_may_not_read_the_record)
 		set = make(c == REQUIRED);
 		await_all();
 		if (c == TOLD)
-			rl_set_tell(set, "s");
+			rl_set_assume_guarded(set, "s");
 		rl_set_learn(set, 0, &barred);
 		rl_set_learn(set, 1, &loading);
 		expect(0, c == NOTHING || c == ANOTHER_NODE ? REDLOCK_VOTE_PENDING : REDLOCK_VOTE_NOPERM, "");

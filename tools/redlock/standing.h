@@ -71,8 +71,8 @@ void standing_read(struct standing *standing, const struct session *session, con
 /* Concludes from findings that are there already, with nodes and quorum. */
 void standing_conclude(struct standing *standing);
 
-/* As standing_conclude(), but asks the nodes where a quorum of findings is not known; the handle's votes are
- * then of that query. */
+/* As standing_read(), but asks the nodes if fewer findings than a quorum are known: the handle's votes are
+ * then those of that query. */
 void standing_ask(struct standing *standing, struct session *session, redlock_lock *lock);
 
 /* The nodes of this mask are in quarantine, the last of them for `left_ms` more. If they could complete a

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Reads or asks what the nodes have under the name of a handle. */
+/* Copies the findings of a handle, which say what each node has under its name; asks the nodes if too few are
+ * known. */
 #include <string.h>
 
 #include "standing.h"
@@ -11,7 +12,7 @@ void standing_read(struct standing *standing, const struct session *session, con
 	standing->quorum = redlock_quorum(session->client);
 	for (unsigned i = 0; i < standing->nodes; i++) {
 		standing->finding[i].size = sizeof standing->finding[i];
-		(void)!redlock_lock_finding(lock, i, &standing->finding[i]); /* else it stays unknown */
+		(void)!redlock_lock_finding(lock, i, &standing->finding[i]); /* after an error it stays unknown */
 	}
 	standing_conclude(standing);
 }
@@ -21,6 +22,6 @@ void standing_ask(struct standing *standing, struct session *session, redlock_lo
 	standing_read(standing, session, lock);
 	if (standing->known >= standing->quorum)
 		return;
-	(void)session_run(session, lock, REDLOCK_OP_QUERY); /* the findings tell what became of it */
+	(void)session_run(session, lock, REDLOCK_OP_QUERY); /* after an error, findings stay unknown */
 	standing_read(standing, session, lock);
 }
