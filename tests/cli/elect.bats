@@ -358,7 +358,7 @@ quorum_end_of_rest() {
 	until_true nobody_left
 	start_elector A
 	until_true has_logged 2 gain A
-	[ -z "$(grep "another elector" A.err)" ]
+	run ! grep -q "another elector" A.err
 	finish
 }
 

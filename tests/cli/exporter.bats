@@ -14,7 +14,7 @@ setup() {
 
 teardown() {
 	stop_exporter
-	[ -z "${shifted-}" ] || { kill "$shifted" && wait "$shifted" || true; }
+	[ -z "${shifted-}" ] || end_processes "$shifted"
 	[ -z "${made_here-}" ] || { export REDLOCK_URLS=local; stop_cluster; }
 }
 
