@@ -15,19 +15,17 @@
 
 int main(int argc, char **argv)
 {
-	char why[512] = "";
+	char why[512];
 	redlock_client *client = NULL;
 	redlock_lock *lock = NULL;
-	struct redlock_options options;
-	setvbuf(stdout, NULL, _IOLBF, 0);
-	redlock_options_init(&options);
-	redlock_options_set_error_text(&options, why, sizeof why);
-	int error = redlock_options_load(&options, NULL, NULL);
-	error = error < 0 ? error : redlock_open(&options, &client);
-	error = error < 0 ? error : redlock_lock_new(client, argc > 1 ? argv[1] : "job", NULL, &lock);
-	error = error < 0 ? error : redlock_acquire(lock);
+	int error = redlock_open_configured(NULL, why, sizeof why, &client);
+	if (error == 0)
+		error = redlock_lock_new(client, argc > 1 ? argv[1] : "job", NULL, &lock);
+	if (error == 0)
+		error = redlock_acquire(lock);
 	if (error == 0) {
 		printf("acquired, to be relied on for %d ms\n", (int)redlock_remaining_ms(lock));
+		fflush(stdout);
 		poll(NULL, 0, 500);            /* the work */
 		error = redlock_release(lock); /* GONE: the lock ended before the work */
 	}
@@ -36,6 +34,5 @@ int main(int argc, char **argv)
 		fprintf(stderr, "blocking: %s: %s\n", redlock_error_name(error), why);
 	redlock_lock_free(lock);
 	redlock_close(client);
-	redlock_options_clear(&options);
 	return error < 0;
 }

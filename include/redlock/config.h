@@ -73,6 +73,16 @@ REDLOCK_API int redlock_option_is_duration(const char *name);
 REDLOCK_API REDLOCK_MUST_CHECK int redlock_options_load(struct redlock_options *options, const char *cluster,
                                                         const char *file);
 
+/*
+ * Opens a client with the configuration that the redlock command reads: redlock_options_init(),
+ * redlock_options_load() with this `cluster` and NULL for `file`, redlock_open() and redlock_options_clear()
+ * in one call. On failure error_text receives the sentence of the call that has failed, else "";
+ * `error_text` may be NULL. A file that is a pipe is waited for, 10 s at most. Errors: those of both calls.
+ */
+REDLOCK_API REDLOCK_MUST_CHECK int redlock_open_configured(const char *cluster, char *error_text,
+                                                           size_t error_text_size,
+                                                           redlock_client **ret_client);
+
 /* Set `error_text`, and `trace`: for languages that know no more of the struct than its size, by
  * redlock_constant("sizeof redlock_options"), and set all other options by name. The buffer stays the
  * caller's, and redlock_open() writes to it too. NULL options are ignored. */

@@ -2,13 +2,8 @@
 /*
  * libredlock: distributed locks over independent Redis or Valkey servers.
  *
- *     static const char *const urls[] = {"redis://10.0.0.1", "redis://10.0.0.2", "redis://10.0.0.3"};
- *     struct redlock_options options;
- *     redlock_options_init(&options);                       defaults
- *     options.urls = urls;
- *     options.url_count = 3;
- *     if (redlock_open(&options, &client) < 0)              connects in the background
- *         return 1;
+ *     if (redlock_open_configured(NULL, why, sizeof why, &client) < 0)
+ *         return 1;                                         nodes and times are those of the redlock command
  *     if (redlock_lock_new(client, "nightly", NULL, &lock) == 0 && redlock_acquire(lock) == 0) {
  *         ...                                               the work, until redlock_remaining_ms() is 0
  *         redlock_release(lock);                            the handle can be acquired again
@@ -16,6 +11,16 @@
  *     redlock_lock_free(lock);                              NULL is allowed
  *     redlock_drain(client, 1000);                          waits for releases that have no answer yet
  *     redlock_close(client);
+ *
+ * A program that names the nodes itself opens its client with options:
+ *
+ *     static const char *const urls[] = {"redis://10.0.0.1", "redis://10.0.0.2", "redis://10.0.0.3"};
+ *     struct redlock_options options;
+ *     redlock_options_init(&options);                       defaults
+ *     options.urls = urls;
+ *     options.url_count = 3;
+ *     if (redlock_open(&options, &client) < 0)              connects in the background
+ *         return 1;
  *
  * A lock is a lease. It is valid by the clock, never by a flag: redlock_remaining_ms() compares the deadline
  * with the clock at every call. Work that must not run late has to check it, and a resource that must be safe

@@ -145,12 +145,16 @@ REDLOCK_URLS=$url LD_LIBRARY_PATH=$lib "$work/readme" >"$work/readme.out" 2>"$wo
 grep -q '^busy: held by ' "$work/readme.err" || fail "the program of README.md does not say why: $(<"$work/readme.err")"
 redis-cli -s "$work/redis" del nightly >"$work/set.log"
 
-echo "- the example at the top of the header"
+echo "- the two examples at the top of the header"
+example() { # FIRST LAST: lines of the header, without the text beside the code
+	sed -nE "/^ \\*     $1/,/^ \\*     $2/s/^ \\*     //p" "$header" |
+		sed -E 's/(;|\)|\{|\.\.\.)    +[^ ].*$/\1/; s/^( *)\.\.\.$/\1;/'
+}
 {
 	echo '#include <redlock/redlock.h>'
-	echo 'int main(void) { redlock_client *client = NULL; redlock_lock *lock = NULL;'
-	sed -nE '/^ \*     static const char/,/^ \*     redlock_close/s/^ \*     //p' "$header" |
-		sed -E 's/(;|\)|\{|\.\.\.)    +[^ ].*$/\1/; s/^( *)\.\.\.$/\1;/'
+	echo 'int main(void) { char why[256]; redlock_client *client = NULL; redlock_lock *lock = NULL;'
+	example 'if \(redlock_open_configured' redlock_close
+	example 'static const char' '    return 1'
 	echo 'return 0; }'
 } >"$work/header.c"
 # shellcheck disable=SC2046

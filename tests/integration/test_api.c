@@ -94,6 +94,7 @@ static struct redlock_options usable(void)
 	X(option_is_duration, 0, redlock_option_is_duration(NULL), redlock_option_is_duration("url"))            \
 	X(options_load, REDLOCK_E_INVAL, redlock_options_load(NULL, NULL, "/dev/null"),                          \
 	  redlock_options_load(&s->set, NULL, "/dev/null"))                                                      \
+	X(open_configured, REDLOCK_E_INVAL, redlock_open_configured("none", to.bytes, 9, NULL), 0)               \
 	X(options_set_error_text, 0, NOTHING(redlock_options_set_error_text(NULL, to.bytes, 9)),                 \
 	  NOTHING(redlock_options_set_error_text(&o, to.bytes, 9)))                                              \
 	X(options_set_trace, 0, NOTHING(redlock_options_set_trace(NULL, NULL, NULL)),                            \

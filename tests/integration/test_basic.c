@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Acquire, extend, query and release on healthy nodes, for every usual number of nodes. */
 #include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "fixture.h"
 
@@ -279,6 +282,44 @@ TEST(a_handle_tries_and_then_waits)
 	struct redlock_event event = {.size = sizeof event};
 	assert_int_equal(redlock_next(client, &event), 1);
 	expect_ok(lock, redlock_release(lock));
+}
+
+/* A file with the first server and these lines. */
+static const char *config_with(const char *lines)
+{
+	static char path[128];
+	snprintf(path, sizeof path, "%s/redlock.conf", servers.dir);
+	FILE *file = fopen(path, "w");
+	assert_non_null(file);
+	fprintf(file, "url = %s\n%s\n", servers.urls[0], lines);
+	fclose(file);
+	return path;
+}
+
+TEST(a_client_of_the_configuration)
+{
+	char why[256] = "?";
+	redlock_client *client = NULL;
+	assert_int_equal(setenv("REDLOCK_CONFIG", config_with("ttl = 9s"), 1), 0);
+	expect_result(NULL, REDLOCK_E_CONFIG, redlock_open_configured("none", why, sizeof why, &client));
+	assert_null(client);
+	assert_non_null(strstr(why, "none"));
+	expect_ok(NULL, redlock_open_configured(NULL, why, sizeof why, &client));
+	assert_string_equal(why, "");
+	redlock_lock *lock = NULL;
+	expect_ok(NULL, redlock_lock_new(client, "job", NULL, &lock));
+	expect_ok(lock, redlock_acquire(lock));
+	assert_in_range(redlock_remaining_ms(lock), 1, 9000);
+	expect_ok(lock, redlock_release(lock));
+	redlock_lock_free(lock);
+	redlock_close(client);
+	expect_ok(NULL, redlock_open_configured(NULL, NULL, 0, &client));
+	redlock_close(client);
+	/* The sentence of redlock_open(), too. */
+	assert_int_equal(setenv("REDLOCK_CONFIG", config_with("ttl = 1s\nrenew = 2s"), 1), 0);
+	expect_result(NULL, REDLOCK_E_INVAL, redlock_open_configured(NULL, why, sizeof why, &client));
+	assert_non_null(strstr(why, "renew"));
+	assert_int_equal(unsetenv("REDLOCK_CONFIG"), 0);
 }
 
 SERVER_TESTS(7)

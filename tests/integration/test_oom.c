@@ -422,6 +422,29 @@ TEST(options_of_several_sets_no_memory_from_then_on)
 	sweep_load(&loading, true);
 }
 
+TEST(client_of_the_configuration_one_failure)
+{
+	char why[256];
+	unsigned long k = 1;
+	assert_int_equal(setenv("REDLOCK_CONFIG", write_file("redlock.conf", "url = redis://127.0.0.1:1\n"), 1),
+	                 0);
+	for (; k < MAX_CALLS && (k == 1 || failmalloc_failures() > 0); k++) {
+		redlock_client *client = NULL;
+		failmalloc_arm(k, false);
+		int error = redlock_open_configured(NULL, why, sizeof why, &client);
+		failmalloc_disarm();
+		if (error != (client != NULL ? 0 : REDLOCK_E_NOMEM))
+			fail_msg("failure %lu: %s", k, redlock_error_name(error));
+		assert_string_equal(why, error == 0 ? "" : "out of memory");
+		redlock_close(client);
+		assert_int_equal(failmalloc_outstanding(), 0);
+		if (!failmalloc_works())
+			break;
+	}
+	assert_in_range(k, failmalloc_works() ? 10 : 1, MAX_CALLS);
+	assert_int_equal(unsetenv("REDLOCK_CONFIG"), 0);
+}
+
 /* Without a failure everything works, or the tests above would prove nothing. */
 TEST(no_failure)
 {

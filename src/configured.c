@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+/* A client with the options of the configuration: the only file of the client that knows that layer. */
+#include "redlock/redlock.h"
+
+#include "os/thread.h"
+
+int redlock_open_configured(const char *cluster, char *error_text, size_t error_text_size,
+                            redlock_client **ret_client)
+{
+	RL_NO_CANCEL;
+	struct redlock_options options;
+	redlock_options_init(&options);
+	redlock_options_set_error_text(&options, error_text, error_text_size);
+	if (error_text != NULL && error_text_size > 0)
+		error_text[0] = '\0';
+	int error = ret_client == NULL ? REDLOCK_E_INVAL : redlock_options_load(&options, cluster, NULL);
+	if (error == 0)
+		error = redlock_open(&options, ret_client);
+	redlock_options_clear(&options); /* the client has copies */
+	return error;
+}
