@@ -186,6 +186,33 @@ static void forget(struct candidates *all)
 
 /* ---- values ---- */
 
+static bool is_wrong_type(const struct redlock_reply *reply)
+{
+	return reply != NULL && reply->kind == REDLOCK_REPLY_ERROR && strncmp(reply->text, "WRONGTYPE", 9) == 0;
+}
+
+/* "NOPERM ... access one of the keys": a user with a prefix of its own, to whom other keys are nothing. */
+static bool is_about_the_key(const struct redlock_question *q)
+{
+	const struct redlock_reply *r = q->reply;
+	return r != NULL && r->kind == REDLOCK_REPLY_ERROR && redlock_question_vote(q) == REDLOCK_VOTE_NOPERM &&
+	       strstr(r->text, "to run the '") == NULL;
+}
+
+/* An empty table must not stand for values that the nodes do not tell. A key of another type is no lock. */
+static void note_refusals(struct scan *scan, const struct redlock_question *list, size_t count)
+{
+	for (const struct redlock_question *q = list; q < list + count; q++) {
+		bool is_error = q->reply != NULL && q->reply->kind == REDLOCK_REPLY_ERROR;
+		if (!is_error || is_wrong_type(q->reply))
+			continue;
+		if (is_about_the_key(q))
+			scan->barred[q->node]++;
+		else
+			ls_nodes_refused(scan->nodes, q->node, q);
+	}
+}
+
 /* Asks all candidates that are left the same, of their own node. */
 static struct redlock_question *ask_values(struct scan *scan, const struct candidates *all,
                                            const char *command, const char *from, const char *to)
@@ -203,35 +230,12 @@ static struct redlock_question *ask_values(struct scan *scan, const struct candi
 		scan->nodes->error = REDLOCK_E_NOMEM;
 	ok = ok && ls_nodes_ask(scan->nodes, list, all->count);
 	free(argv);
-	if (ok)
+	if (ok) {
+		note_refusals(scan, list, all->count);
 		return list;
+	}
 	free(list);
 	return NULL;
-}
-
-static bool is_error(const struct redlock_reply *reply)
-{
-	return reply != NULL && reply->kind == REDLOCK_REPLY_ERROR;
-}
-
-static bool is_wrong_type(const struct redlock_reply *reply)
-{
-	return is_error(reply) && strncmp(reply->text, "WRONGTYPE", 9) == 0;
-}
-
-/* "NOPERM ... access one of the keys": a user with a prefix of its own, to whom other keys are nothing. */
-static bool is_about_the_key(const struct redlock_question *q)
-{
-	return redlock_question_vote(q) == REDLOCK_VOTE_NOPERM && strstr(q->reply->text, "to run the '") == NULL;
-}
-
-/* An empty table must not stand for values that the node does not tell. */
-static void note_refusal(struct scan *scan, const struct redlock_question *q)
-{
-	if (is_about_the_key(q))
-		scan->barred[q->node]++;
-	else
-		ls_nodes_refused(scan->nodes, q->node, q);
 }
 
 static bool add_candidate(struct scan *scan, const struct candidate *c)
@@ -254,8 +258,6 @@ static bool take_strings(struct scan *scan, struct candidates *all, const struct
 		}
 		if (is_string && ls_is_token(r->text, r->length))
 			ok = ok && add_candidate(scan, &all->list[i]);
-		if (is_error(r))
-			note_refusal(scan, &list[i]);
 		free(all->list[i].key);
 	}
 	all->count = kept;
@@ -271,8 +273,6 @@ static bool take_sets(struct scan *scan, const struct candidates *all, const str
 		if (r != NULL && r->kind == REDLOCK_REPLY_ARRAY && r->count == 1 &&
 		    r->items[0].kind == REDLOCK_REPLY_STRING && ls_is_token(r->items[0].text, r->items[0].length))
 			ok = add_candidate(scan, &all->list[i]);
-		if (is_error(r) && !is_wrong_type(r)) /* a list, a stream: no lock */
-			note_refusal(scan, &list[i]);
 	}
 	return ok;
 }
