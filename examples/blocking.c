@@ -29,7 +29,8 @@ int main(int argc, char **argv)
 		poll(NULL, 0, 500);            /* the work */
 		error = redlock_release(lock); /* GONE: the lock ended before the work */
 	}
-	redlock_last_error(lock, why, sizeof why); /* without a lock, `why` stays */
+	if (redlock_last_error(lock, why, sizeof why) < 0)
+		redlock_client_last_error(client, why, sizeof why); /* no handle; without a client, `why` stays */
 	if (error < 0)
 		fprintf(stderr, "blocking: %s: %s\n", redlock_error_name(error), why);
 	redlock_lock_free(lock);

@@ -110,7 +110,8 @@ static bool run(redlock_client *client, const char *name, const char *path, cons
 		done = fenced_write(path, fence, text);
 		redlock_release(lock);
 	} else {
-		redlock_last_error(lock, why, sizeof why); /* without a lock, `why` stays */
+		if (redlock_last_error(lock, why, sizeof why) < 0)
+			redlock_client_last_error(client, why, sizeof why); /* there is no handle */
 		fprintf(stderr, "fence: acquire: %s (%s)\n", why, redlock_error_name(error));
 	}
 	redlock_lock_free(lock);

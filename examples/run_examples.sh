@@ -127,6 +127,8 @@ REDLOCK_URLS=${urls[0]},http://localhost run "a bad URL" 1 blocking job
 check "a bad URL is named" 'node 2: the scheme must be' "$out"
 REDLOCK_TTL=2 run "a bad configuration" 1 blocking job
 check "a bad configuration: the variable is named" 'REDLOCK_TTL: 2: add a unit' "$out"
+run "a bad name" 1 blocking job:redlock:queue
+check "a bad name: the reason is told" '^blocking: INVAL: the name is reserved' "$out"
 
 run "blocking" 0 blocking job
 check "blocking: validity" '^acquired, to be relied on for 1[5-9][0-9]{2} ms$' "$out"

@@ -10,11 +10,19 @@
 
 /* ---- votes ---- */
 
-/* Why the connection of a node failed that has no vote; "": it is not known, or the node has one. */
+/* Whether the last failure of a node explains this vote. While the node is connected it may be history: only
+ * a failure of the same kind is told then. */
+static bool is_explained(const struct rl_link *link, enum redlock_vote_code vote)
+{
+	bool connected = link->state == RL_LINK_OPEN && link->setup.count == 0;
+	return redlock_vote_kind(vote) >= REDLOCK_KIND_MISSING && (!connected || link->failure == vote);
+}
+
+/* Why a node has no vote, in words; "": it is not known, or the node has one. */
 static const char *trouble_of(const redlock_lock *lock, unsigned node)
 {
-	bool missing = redlock_vote_kind(rl_tally_vote(lock, node)) >= REDLOCK_KIND_MISSING;
-	return missing ? rl_link_trouble(&lock->client->nodes.list[node].link) : "";
+	const struct rl_link *link = &lock->client->nodes.list[node].link;
+	return is_explained(link, rl_tally_vote(lock, node)) ? rl_link_trouble(link) : "";
 }
 
 /* Whether a node keeps an operation from its quorum. An answer that was not needed does not; one that the
@@ -66,9 +74,11 @@ static void put_votes(struct rl_sentence *s, const redlock_lock *lock)
 	}
 }
 
+/* Votes that arrive after the end of an operation are counted: then the sentence says that they were late. */
 static void put_no_quorum(struct rl_sentence *s, const redlock_lock *lock)
 {
-	rl_sentence_put(s, "no quorum: ");
+	bool late = rl_tally_count(lock, REDLOCK_KIND_YES) >= lock->client->nodes.quorum;
+	rl_sentence_put(s, "no quorum%s: ", late ? " in time" : "");
 	put_votes(s, lock);
 }
 

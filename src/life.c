@@ -222,7 +222,9 @@ static int copy_options(redlock_client *c, const struct redlock_lock_options *op
 		return 0;
 	redlock_lock_options_init(ret);
 	bool known = rl_sized_copy(ret, sizeof *ret, options) == 0;
-	return known ? 0 : refuse(c, "the options have no size, or one that this library does not know");
+	return known ? 0
+	             : refuse(c, "the options have no size, or one that this library does not know: call "
+	                         "redlock_lock_options_init() first");
 }
 
 static int make_all(redlock_client *c, struct names *names, const struct redlock_lock_options *options,

@@ -104,6 +104,7 @@ REDLOCK_API REDLOCK_MUST_CHECK int redlock_lock_finding(const redlock_lock *lock
  *     busy: held by web-1:1234, as node 2 reported last                       (after a wait)
  *     no quorum: 2 of 5 nodes voted yes, 3 are needed; node 1 redis://10.0.0.1:6379: not reachable:
  *     Connection refused; nodes 2, 4: no answer in time            (all in one line)
+ *     no quorum in time: 3 of 5 nodes voted yes, 3 are needed      (these votes came after the call)
  *     busy: shared by web-1:1234 and 2 more on 3 of 5 nodes
  *     busy: none of the 3 slots is free on 3 of 5 nodes            (holders are not asked for)
  *     busy: somebody else holds alice; 3 of 5 nodes voted no       (of several names; after a wait with its

@@ -60,8 +60,8 @@ REDLOCK_API const char *redlock_error_name(int error);
  * X(name, value, kind, sentence). Kinds: PENDING, YES and NO are definite or may still become so; MISSING is
  * a vote that failed and may work later; FATAL is a vote that needs an operator. No value ever changes. New
  * ones follow the last, and REDLOCK_VOTE_COUNT grows: a program treats a code that it does not know by
- * its redlock_vote_kind(). A sentence is right after "node 1:" and after "nodes 1, 2:". Which server answers
- * map to which vote: src/proto/answer.c.
+ * its redlock_vote_kind(). A sentence is right after "node 1:" and after "nodes 1, 2:". Section VOTES of
+ * redlock_query(3) says what each vote means, and what an operator should do.
  */
 #define REDLOCK_VOTE_MAP(X)                                                                                  \
 	X(PENDING, 0, PENDING, "no answer yet")                                                                  \

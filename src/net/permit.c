@@ -104,6 +104,13 @@ static enum redlock_vote_code object(struct rl_node *n, const struct rl_request 
 	return r->ttl_ms > a->set->ttl_ms ? REDLOCK_VOTE_LONG_TTL : REDLOCK_VOTE_PENDING;
 }
 
+/* Only a guarded node set has fencing numbers. */
+static enum redlock_vote_code refuse_number(struct rl_node *n)
+{
+	rl_link_remember(&n->link, REDLOCK_VOTE_UNGUARDED, RL_SET_NO_RECORD);
+	return REDLOCK_VOTE_UNGUARDED;
+}
+
 enum redlock_vote_code rl_permit_vote(struct rl_node *n, const struct rl_request *r, uint64_t now_ns)
 {
 	const struct rl_admission *a = n->admission;
@@ -116,7 +123,7 @@ enum redlock_vote_code rl_permit_vote(struct rl_node *n, const struct rl_request
 	if (!checks && !op->relies)
 		return REDLOCK_VOTE_PENDING;
 	if (a->opinion.kind == RL_SET_ASK)
-		return r->fenced ? REDLOCK_VOTE_UNGUARDED : REDLOCK_VOTE_PENDING;
+		return r->fenced ? refuse_number(n) : REDLOCK_VOTE_PENDING;
 	if (!checks && (a->set->require || rl_set_is_guarded(a->set)))
 		return REDLOCK_VOTE_UNCHECKED;
 	if (a->opinion.kind == RL_SET_PASSES)

@@ -454,8 +454,7 @@ static void judge_bare(const struct rl_set *set, struct rl_set_opinion *ret)
 		refuse(ret, REDLOCK_VOTE_UNGUARDED,
 		       "its record of the guarded node set is gone: `redlock init` writes it anew");
 	else
-		refuse(ret, REDLOCK_VOTE_UNGUARDED,
-		       "it has no record of a guarded node set: `redlock init` writes it");
+		refuse(ret, REDLOCK_VOTE_UNGUARDED, RL_SET_NO_RECORD);
 }
 
 /* Judges a record that says "plain". If it is of another set, or if fewer nodes than a quorum have such a

@@ -110,6 +110,9 @@ struct rl_set {
 	uint8_t generation; /* of `config`: another number whenever that changes, never 0 once there is one */
 };
 
+/* Why a node without a record does not vote, if a guard or a fencing number is asked for. */
+#define RL_SET_NO_RECORD "it has no record of a guarded node set: `redlock init` writes it"
+
 struct rl_set_opinion {
 	enum {
 		RL_SET_HOLD,   /* not known yet */

@@ -420,6 +420,12 @@ TEST(a_handle_that_is_refused_says_why)
 	} rows[] = {
 	    {"the name is empty", {LOCK}, false, "", NULL},
 	    {"the name is empty", {LOCK}, false, NULL, NULL},
+	    {"the options have no size, or one that this library does not know: call "
+	     "redlock_lock_options_init() first",
+	     {.ttl_ms = 1000},
+	     false,
+	     "n",
+	     NULL},
 	    {"the name is too long: with the prefix, and all names together, at most 65536 bytes",
 	     {LOCK},
 	     false,

@@ -251,6 +251,59 @@ TEST(no_quorum_groups_the_causes)
 	servers_heal(&servers);
 }
 
+/* An answer that comes after the end of the acquire counts in the sentence, which says so then. */
+TEST(no_quorum_in_time)
+{
+	own_client *client = fixture_open(servers.urls, NODES, 100);
+	own_lock *lock = fixture_lock(client, "in-time", WAIT_LONG_TTL_MS, 0);
+	while (redlock_probe(lock) != 0)
+		continue; /* all are connected */
+	on_servers(0, NODES, server_pause(it));
+	expect_result(lock, REDLOCK_E_NOQUORUM, redlock_acquire(lock));
+	expect_start(lock, "no quorum: 0 of 3 nodes voted yes, 2 are needed; nodes 1, 2, 3: no answer in time");
+	on_servers(0, NODES, server_resume(it));
+	assert_driven(client, fixture_votes_of_kind(lock, NODES, REDLOCK_KIND_YES) == NODES);
+	expect_sentence(lock, "no quorum in time: 3 of 3 nodes voted yes, 2 are needed");
+	servers_heal(&servers);
+}
+
+/* A failure that is over explains no later silence. */
+TEST(no_quorum_tells_no_history)
+{
+	own_client *client = fixture_open(servers.urls, NODES, 500);
+	own_lock *lock = fixture_lock(client, "history", WAIT_LONG_TTL_MS, WAIT_SOON_MS);
+	expect_ok(lock, redlock_acquire(lock));
+	expect_ok(lock, redlock_release(lock));
+	expect_ok(lock, redlock_lock_set_wait(lock, 0));
+	on_servers(0, NODES, server_must(it, "OK", "CONFIG", "SET", "min-replicas-to-write", "1", NULL));
+	expect_result(lock, REDLOCK_E_NOQUORUM, redlock_acquire(lock));
+	char text[1024];
+	redlock_last_error(lock, text, sizeof text);
+	assert_non_null(strstr(text, "too few replicas, refuses writes: NOREPLICAS "));
+	on_servers(0, NODES, server_must(it, "OK", "CONFIG", "SET", "min-replicas-to-write", "0", NULL));
+	assert_driven(client, fixture_status(client, 0).owed == 0);
+	on_servers(0, NODES, server_pause(it));
+	expect_result(lock, REDLOCK_E_NOQUORUM, redlock_acquire(lock));
+	redlock_last_error(lock, text, sizeof text);
+	assert_non_null(strstr(text, ": no answer in time"));
+	assert_null(strstr(text, "NOREPLICAS"));
+	servers_heal(&servers);
+}
+
+/* A number is asked for, of nodes that have none: the sentence names the command that makes them count. */
+TEST(no_quorum_of_nodes_that_do_not_count)
+{
+	own_client *client = fixture_open(servers.urls, NODES, FIXTURE_NODE_TIMEOUT_MS);
+	struct redlock_lock_options o = fixture_options(WAIT_LONG_TTL_MS);
+	o.fence = 1;
+	own_lock *lock = fixture_lock_with(client, "uncounted", &o);
+	expect_result(lock, REDLOCK_E_NOQUORUM, redlock_acquire(lock));
+	char text[1024];
+	redlock_last_error(lock, text, sizeof text);
+	assert_non_null(strstr(text, ": in no guarded node set: it has no record of a guarded node set: "
+	                             "`redlock init` writes it"));
+}
+
 /* ---- upgrades ---- */
 
 /* Waits until a renewal has failed that nobody waited for. */
