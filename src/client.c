@@ -86,6 +86,8 @@ static int check_options(const struct redlock_options *o)
 {
 	if (o->interruptible != 0 && o->interruptible != 1)
 		return complain(blame(o, "interruptible"), REDLOCK_E_INVAL, "interruptible must be 0 or 1");
+	if (o->tls_insecure != 0 && o->tls_insecure != 1)
+		return complain(blame(o, "tls_insecure"), REDLOCK_E_INVAL, "tls_insecure must be 0 or 1");
 	if (rl_options_check_owner(o->owner) < 0)
 		return complain(blame(o, "owner"), REDLOCK_E_INVAL,
 		                "the owner label is longer than %d bytes or has other characters than "

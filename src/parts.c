@@ -149,7 +149,8 @@ int redlock_open(const struct redlock_options *options, redlock_client **ret_cli
 	refuse(&o, NULL, "");
 	if (o.error_node != NULL)
 		*o.error_node = -1;
-	return o.sets != NULL ? open_sets(&o, ret_client) : rl_client_open(&o, false, ret_client);
+	bool spreads = o.sets != NULL || o.set_count > 0; /* one without the other is refused */
+	return spreads ? open_sets(&o, ret_client) : rl_client_open(&o, false, ret_client);
 }
 
 void redlock_release_all(redlock_client *c)

@@ -83,7 +83,7 @@ struct redlock_options {
 	const char *tls_cert_file; /* our certificate with its chain, for servers that ask for one; NULL: none */
 	const char *tls_key_file;  /* its key; NULL: in tls_cert_file */
 	const char *tls_name;      /* the name that certificates must have; NULL: the host of the URL */
-	int tls_insecure;          /* 1: accept any certificate. Anyone on the network path can impersonate the
+	int tls_insecure;          /* 1: accept any certificate; 0. Anyone on the network path can impersonate the
 	                              server. */
 	int interruptible;         /* 1: signals end blocking calls, see "Signals" in redlock.h; 0 */
 	/* The cause of a failure of redlock_open(), for programs; error_text is for people. Each may be NULL. */

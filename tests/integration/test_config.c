@@ -528,6 +528,15 @@ TEST(a_handle_that_is_refused_says_why)
 	options.interruptible = 5;
 	expect_result(NULL, REDLOCK_E_INVAL, redlock_open(&options, &none));
 	assert_string_equal(text, "interruptible must be 0 or 1");
+	options.interruptible = 0;
+	options.tls_insecure = -1;
+	expect_result(NULL, REDLOCK_E_INVAL, redlock_open(&options, &none));
+	assert_string_equal(text, "tls_insecure must be 0 or 1");
+	options.tls_insecure = 0;
+	options.set_count = 2;
+	expect_result(NULL, REDLOCK_E_INVAL, redlock_open(&options, &none));
+	assert_string_equal(text, "1 to 16 node sets are needed");
+	options.set_count = 0;
 	options.urls = NULL;
 	expect_result(NULL, REDLOCK_E_INVAL, redlock_open(&options, &none));
 	assert_string_equal(text, "urls is NULL, and url_count is 2");
