@@ -128,7 +128,11 @@ def violations(file, text):
 
 def written_here():
 	"""The files of the tree that people write: not corpora, recorded data, or this file, which has the patterns."""
-	listed = subprocess.run(["git", "-C", ROOT, "ls-files"], check=True, capture_output=True, text=True).stdout.split()
+	if (ROOT / ".git").exists():
+		listed = subprocess.run(["git", "-C", ROOT, "ls-files"], check=True, capture_output=True, text=True).stdout.split()
+	else: # an archive
+		found = (file.relative_to(ROOT) for file in sorted(ROOT.rglob("*")))
+		listed = [str(file) for file in found if file.parts[0] != "build"]
 	for name in listed:
 		file = ROOT / name
 		if "corpus" in name or file == pathlib.Path(__file__).resolve() or not file.is_file():

@@ -168,10 +168,10 @@ is_busy_client() { # N
 @test "a server that is busy between the SET and its answer, while the run ends, gets the release" {
 	on_nodes "$all" set job other px 60000
 	"$REDLOCK_BIN" run -w 60s --node-timeout 8s job -- sh -c \
-		"echo \"eval 'for i = 1, 2e8 do end' 0\" >$sandbox/busy; sleep 0.5; kill -s CONT $(node_pid 5) $(node_pid 4)" 3>&- &
+		"echo \"eval 'for i = 1, 2e7 do end' 0\" >$sandbox/busy; sleep 0.5; kill -s CONT $(node_pid 5) $(node_pid 4)" 3>&- &
 	waiter=$!
 	until_true has_waiter job
-	sleep 1 # a run that is short does not wait for a server that hangs
+	sleep 3 # a run that is short does not wait for a server that hangs
 	victim=5
 	[ "$(on_node 5 exists '{job}:redlock:queue')" = 0 ] || victim=4
 	mkfifo "$sandbox/busy"

@@ -210,6 +210,22 @@ nothing_left_here() {
 	done
 }
 
+# There the kernel shows a locker that has ended as 0. Process 1 of the namespace gets no signals from in there.
+@test "in a container the waiter is killed: the script is gone before the lock ends" {
+	unshare --mount --pid --fork --mount-proc true 2>/dev/null || skip "no PID namespace can be made here (unshare -p)"
+	# shellcheck disable=SC2016 # for the shells in there
+	run env "$mark" REDLOCK_TTL=6s REDLOCK_NODE_TIMEOUT=2s F="$rflock" timeout -k 1 30 \
+		unshare --mount --pid --fork --kill-child --mount-proc bash -c '
+			bash -c "exec 9>L; \$F 9 || exit 9; trap : TERM; touch begun; while :; do sleep 0.05; done" &
+			until [ -e begun ]; do sleep 0.05; done
+			kill -s KILL "$(pgrep -x redlock-waiter)"
+			wait $!
+			echo "ended: $?"' 3>&-
+	[[ $output == *"ended: 137" ]]
+	until_true nobody_left
+	until_true is_free
+}
+
 @test "the keeper is stopped: TERM, then KILL, before the lock ends" {
 	export ttl=3s
 	start_work

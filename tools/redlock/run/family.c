@@ -264,14 +264,14 @@ static void leave_out_session(struct processes *all)
 	all->count = left;
 }
 
-bool family_signal_holders(int proc, pid_t locker, const int *signals, size_t count)
+bool family_signal_holders(int proc, const struct flocks_lock *lock, const int *signals, size_t count)
 {
 	struct processes all = {NULL, 0, 0};
 	list_all(&all, proc);
 	leave_out_session(&all);
 	int found = 0;
 	for (size_t i = 0; i < all.count; i++) {
-		if (!flocks_has_copy(proc, all.items[i].pid, locker))
+		if (!flocks_has_copy(proc, all.items[i].pid, lock))
 			continue;
 		found++;
 		take(&all.items[i], signals, count);

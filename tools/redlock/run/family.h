@@ -12,6 +12,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "flocks.h"
+
 /* Opens /proc, once: what is mounted over it or taken away later changes nothing. -1: there is none, or it is
  * that of another PID namespace, whose numbers mean others here. */
 int family_open(void);
@@ -36,10 +38,10 @@ bool family_may_signal(int proc, pid_t pid);
  * all of them repeats it. False: nobody was found, and yet there is a child that has not ended. */
 bool family_signal(int proc, pid_t child, const int *signals, size_t count);
 
-/* Sends them to each process that has a copy of the descriptor that `locker` has locked with flock(2), and to
+/* Sends them to each process that has a copy of the descriptor that has this lock of flock(2), and to
  * the descendants of those, but to nothing of this session. Without signals it only looks. It needs two
  * descriptors more. False: there is none. */
-bool family_signal_holders(int proc, pid_t locker, const int *signals, size_t count);
+bool family_signal_holders(int proc, const struct flocks_lock *lock, const int *signals, size_t count);
 
 /* The parent of a process; 0: it is not shown. */
 pid_t family_parent(int proc, pid_t pid);

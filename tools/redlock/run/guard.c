@@ -83,9 +83,8 @@ static void launch(struct post *post)
  * guard; it ends by itself when they have. */
 static void signal_all(const struct post *post, const int *signals, size_t count)
 {
-	pid_t locker = atomic_load(&post->share->locker);
-	if (locker != 0) {
-		(void)family_signal_holders(post->proc, locker, signals, count);
+	if (atomic_load(&post->share->locked)) {
+		(void)family_signal_holders(post->proc, &post->share->lock, signals, count);
 		return;
 	}
 	if (family_signal(post->proc, post->command, signals, count) ||
@@ -106,7 +105,7 @@ static void forward(const struct post *post, int number)
 static void kill_all(const struct post *post)
 {
 	static const int kill_now[] = {SIGKILL};
-	if (post->command > 0 && atomic_load(&post->share->locker) == 0)
+	if (post->command > 0 && !atomic_load(&post->share->locked))
 		(void)kill(post->launch->own_group ? -post->command : post->command, SIGKILL);
 	signal_all(post, kill_now, 1);
 }
@@ -195,7 +194,7 @@ static void child_changed(struct post *post, pid_t pid, int status)
 		if (post->stopped)
 			step(post, GUARD_ON_CHILD_CONTINUED, 0);
 		step(post, GUARD_ON_CHILD_EXITED, 0);
-		if (WIFSIGNALED(status) && atomic_load(&share->locker) != 0)
+		if (WIFSIGNALED(status) && atomic_load(&share->locked))
 			step(post, GUARD_ON_KILL_TIME, 0); /* nobody would see the end of the work */
 	}
 }
@@ -204,8 +203,8 @@ static void child_changed(struct post *post, pid_t pid, int status)
 static bool is_someone_left(const struct post *post)
 {
 	int status = atomic_load(&post->share->wait_status);
-	pid_t locker = atomic_load(&post->share->locker);
-	return locker != 0 && WIFSIGNALED(status) && family_signal_holders(post->proc, locker, NULL, 0);
+	return atomic_load(&post->share->locked) && WIFSIGNALED(status) &&
+	       family_signal_holders(post->proc, &post->share->lock, NULL, 0);
 }
 
 static void reap(struct post *post)
@@ -371,10 +370,9 @@ bool guard_signal_heirs(struct guard *guard, int number)
 {
 	if (guard->spare >= 0)
 		close(guard->spare);
-	pid_t locker = atomic_load(&guard->share->locker);
 	bool found = true; /* a waiter ends when nobody is left */
-	if (locker != 0)
-		(void)family_signal_holders(guard->proc, locker, &number, 1);
+	if (atomic_load(&guard->share->locked))
+		(void)family_signal_holders(guard->proc, &guard->share->lock, &number, 1);
 	else
 		found = family_signal(guard->proc, 0, &number, 1);
 	guard->spare = fcntl(guard->proc, F_DUPFD_CLOEXEC, 0);

@@ -96,7 +96,7 @@ static int lock_file(const struct hold *hold, int signals)
 /* Data for the signal handler, which has no argument. */
 static struct {
 	pid_t keeper;
-	pid_t self;
+	struct flocks_lock lock;
 	int proc;
 } watched;
 
@@ -109,7 +109,7 @@ static void parent_ended(int number)
 	(void)number;
 	if (getppid() == watched.keeper)
 		return;
-	while (family_signal_holders(watched.proc, watched.self, kill_now, 1))
+	while (family_signal_holders(watched.proc, &watched.lock, kill_now, 1))
 		clock_sleep_ms(KILL_AGAIN_MS);
 }
 
@@ -117,7 +117,6 @@ static void watch_parents(int proc, pid_t keeper)
 {
 	struct sigaction action = {.sa_handler = parent_ended};
 	watched.keeper = keeper;
-	watched.self = getpid();
 	watched.proc = proc;
 	sigfillset(&action.sa_mask);
 	(void)sigaction(SIGUSR1, &action, NULL);
@@ -151,11 +150,12 @@ int hold_file(const struct hold *hold, struct run_share *share, int proc, pid_t 
 	if (code != 0)
 		return code;
 	streams_drop(STDERR_FILENO);
-	if (getppid() != guard)
+	if (getppid() != guard || !flocks_read(hold->fd, &watched.lock))
 		return EXIT_INTERNAL;
-	atomic_store(&share->locker, getpid()); /* from now on the caller is at work, and is stopped if need be */
+	share->lock = watched.lock;
+	atomic_store(&share->locked, true); /* from now on the caller is at work, and is stopped if need be */
 	if (write(hold->ready, "", 1) != 1) {
-		atomic_store(&share->locker, 0);
+		atomic_store(&share->locked, false);
 		return EXIT_INTERNAL;
 	}
 	close(hold->ready);

@@ -14,6 +14,8 @@
 
 #include <redlock/redlock.h>
 
+#include "flocks.h"
+
 #define SHARE_TOKEN_IS "REDLOCK_TOKEN=" /* so it stands in the command's environment */
 #define SHARE_FENCE_IS "REDLOCK_FENCE="
 #define SHARE_FENCE_MAX 24
@@ -43,7 +45,8 @@ struct run_share {
 	atomic_bool outlived;    /* a process of the command was there when the lock ended */
 	atomic_bool unseen;      /* a process of the command is left that /proc does not show */
 	atomic_bool all_gone;    /* no process of the command is left */
-	_Atomic pid_t locker;    /* rflock with a descriptor: what has locked its description; 0: not yet */
+	atomic_bool locked;      /* rflock with a descriptor: its description is locked, */
+	struct flocks_lock lock; /* by this; valid once `locked` */
 };
 
 static inline char *share_token(struct run_share *share)
