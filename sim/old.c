@@ -157,7 +157,7 @@ static void setnx(struct world *w, uint32_t subject, uint64_t turn)
 
 /* Deletes the key, as the page does, whatever it has. The refuted rule checks that it still has the written
  * value. The client may be after another resource by then. */
-static void delete (struct world *w, uint32_t subject, uint64_t wrote)
+static void delete_key(struct world *w, uint32_t subject, uint64_t wrote)
 {
 	uint32_t node = subject & 0xff;
 	const struct old gone = {.resource = subject >> 8};
@@ -198,7 +198,7 @@ static void give_back(struct world *w, uint32_t client)
 	for (uint32_t i = 0; i < w->plan.nodes; i++) {
 		bool has = o->at[i].won || (w->plan.broken == BREAK_GIVE_ALL && o->at[i].wrote != 0);
 		if (has && clock_s(w, o, i) < o->at[i].wrote)
-			world_after(w, prng_below(&w->chaos, MOST_TRIP_NS), delete, subject_of(o->resource, i),
+			world_after(w, prng_below(&w->chaos, MOST_TRIP_NS), delete_key, subject_of(o->resource, i),
 			            (uint64_t)o->at[i].wrote);
 	}
 }

@@ -87,10 +87,9 @@ struct rl_mutex {
 	pthread_mutex_t mutex;
 };
 
-#define RL_MUTEX_INITIALIZER                                                                                 \
-	{                                                                                                        \
-		PTHREAD_MUTEX_INITIALIZER                                                                            \
-	}
+/* clang-format off */ /* its versions do not agree on this */
+#define RL_MUTEX_INITIALIZER {PTHREAD_MUTEX_INITIALIZER}
+/* clang-format on */
 
 static inline void rl_thread_init_mutex(struct rl_mutex *m)
 {

@@ -5,10 +5,9 @@
 
 #include "proto/hashslot.h"
 
-#define SLICE(text)                                                                                          \
-	{                                                                                                        \
-		text, sizeof(text) - 1                                                                               \
-	}
+/* clang-format off */ /* its versions do not agree on this */
+#define SLICE(text) {text, sizeof(text) - 1}
+/* clang-format on */
 
 /* Scripts that see the key of the count make those of slots from it (ops/lib/slots.lua). */
 static const struct rl_slice marks[RL_SIDE_KINDS] = {

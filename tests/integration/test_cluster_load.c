@@ -19,11 +19,13 @@ struct arena {
 	atomic_long counter, rounds;
 };
 
-static struct {
+struct shared_page {
 	struct arena arenas[NAMES];
 	atomic_bool ends;
 	atomic_long refused; /* acquires and releases that did not succeed */
-} * all;
+};
+
+static struct shared_page *all;
 
 static const char *names[NAMES] = {"load-a", "load-b", "load-d"};
 

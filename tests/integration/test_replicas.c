@@ -7,7 +7,7 @@
 #include "proxy.h"
 #include "record.h"
 
-enum { TIMEOUT_MS = 1000 };
+enum { TIMEOUT_MS = 3000 };
 
 static char url[160];
 static const char *const urls[] = {url};

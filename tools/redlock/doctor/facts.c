@@ -152,7 +152,7 @@ DOCTOR_LOOK_AT(doctor_shares_hosts)
 
 /* ---- versions ---- */
 
-#define V(major, minor, patch) ((major)*1000000u + (minor)*1000u + (patch))
+#define V(major, minor, patch) (1000000u * (major) + 1000u * (minor) + (patch))
 
 /* The defects that were found with servers of these versions: docs/decisions/connections.md.
  */
