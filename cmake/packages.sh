@@ -25,6 +25,8 @@ test_packages=(
 	liblua5.1-0-dev # runs the scripts for the simulator, as servers do
 	redis-tools    # redis-cli: the classic unlock script
 	openssl        # certificates of the TLS tests
+	zlib1g-dev     # Debian 13: what its static libssl needs,
+	libzstd-dev    # and this
 	mmdebstrap     # other servers, from other suites of Debian
 	patchelf       # runs them with their own libraries
 	libpq-dev      # what is measured beside ours

@@ -137,7 +137,8 @@ static struct addrinfo *resolve(const char *listen, char *why, size_t size)
 	struct addrinfo *found = NULL;
 	if (length > 0 && length < sizeof host) {
 		snprintf(host, sizeof host, "%.*s", (int)(bracketed ? length - 2 : length), listen + bracketed);
-		(void)getaddrinfo(host, colon + 1, &hints, &found);
+		if (getaddrinfo(host, colon + 1, &hints, &found) != 0)
+			found = NULL;
 	}
 	if (found == NULL)
 		snprintf(why, size, "--listen takes ADDRESS:PORT, as 127.0.0.1:9037 or [::1]:9037");

@@ -11,7 +11,7 @@ import subprocess
 import sysconfig
 from typing import Dict, List
 
-from cffi import FFI  # type: ignore[import]
+from cffi import FFI  # type: ignore
 
 SOURCE = "#include <redlock/loaded.h>\n"
 
