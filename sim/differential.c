@@ -24,7 +24,7 @@
 #include "resp.h"
 #include "wait.h"
 
-enum { PHASE_STEPS = 40, AT_MOST = 5, EXIT_DIFFERS = 1, EXIT_USAGE = 64 };
+enum { PHASE_STEPS = 40, AT_MOST = 10, EXIT_DIFFERS = 1, EXIT_USAGE = 64 };
 
 static void differ(struct diff *d, const struct step *step, const char *what)
 {

@@ -385,8 +385,8 @@ static const struct rl_op *draw_op(struct prng *p)
 	       : number < 220 ? &rl_ops[RL_OP_SETNX + prng_below(p, BY_TIME)]
 	       : number < 290 ? &rl_ops[RL_OP_SLOT + prng_below(p, OF_SLOTS)]
 	       : number < 360 ? &rl_ops[RL_OP_SHARE + prng_below(p, SHARED)]
-	       : number < 380 ? &rl_ops[RL_OP_RAISE] /* these seldom find what they need */
-	       : number < 420 ? &rl_ops[RL_OP_UPGRADE]
+	       : number < 440 ? &rl_ops[RL_OP_RAISE] /* these seldom find what they need */
+	       : number < 480 ? &rl_ops[RL_OP_UPGRADE]
 	                      : &rl_ops[prng_below(p, RL_OP_SLOT)];
 }
 
