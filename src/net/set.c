@@ -45,7 +45,7 @@ void rl_set_free(struct rl_set *set)
 
 /* ---- records ---- */
 
-/* Cuts the next word off `rest`. False: there is none. */
+/* Cuts the next word off `rest`; false if `rest` is empty. */
 static bool cut_word(struct rl_slice *rest, struct rl_slice *ret)
 {
 	const char *space = rest->size > 0 ? memchr(rest->bytes, ' ', rest->size) : NULL;
