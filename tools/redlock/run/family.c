@@ -75,6 +75,22 @@ pid_t family_parent(int proc, pid_t pid)
 	return parent_of(proc, number);
 }
 
+bool family_name(pid_t pid, char *name, size_t size)
+{
+	char path[64];
+	snprintf(path, sizeof path, "/proc/%ld/comm", (long)pid);
+	int comm = open(path, O_RDONLY | O_CLOEXEC);
+	if (comm < 0)
+		return false;
+	ssize_t length = read(comm, name, size - 1);
+	close(comm);
+	if (length <= 0)
+		return false;
+	name[length] = '\0';
+	name[strcspn(name, "\n")] = '\0';
+	return true;
+}
+
 uint64_t family_birth(int proc, pid_t pid)
 {
 	char number[24], text[512];

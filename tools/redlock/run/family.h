@@ -46,4 +46,7 @@ bool family_signal_holders(int proc, const struct flocks_lock *lock, const int *
 /* The parent of a process; 0: it is not shown. */
 pid_t family_parent(int proc, pid_t pid);
 
+/* The name of a process, as /proc/PID/comm shows it: up to 15 bytes. False: it is not shown. */
+bool family_name(pid_t pid, char *name, size_t size);
+
 #endif

@@ -31,15 +31,10 @@ enum { RELEASE_MS = 10000 }; /* a keeper that takes longer to release is stopped
 /* The waiter that has locked the description; 0: none. */
 static pid_t waiter_of(int fd, bool *ret_shared)
 {
-	char path[64], name[32] = "";
+	char name[32];
 	pid_t locker = flocks_locker(fd, ret_shared);
-	snprintf(path, sizeof path, "/proc/%ld/comm", (long)locker);
-	int comm = locker > 0 ? open(path, O_RDONLY | O_CLOEXEC) : -1;
-	if (comm < 0)
-		return 0;
-	ssize_t length = read(comm, name, sizeof name - 1);
-	close(comm);
-	return length > 0 && strcmp(name, WAITER_PROCESS "\n") == 0 ? locker : 0;
+	bool known = locker > 0 && family_name(locker, name, sizeof name);
+	return known && strcmp(name, WAITER_PROCESS) == 0 ? locker : 0;
 }
 
 enum keeper_finding keeper_find(int fd, bool shared)

@@ -11,6 +11,7 @@
 #include "../clock.h"
 #include "../printable.h"
 #include "../replace_file.h"
+#include "family.h"
 
 static const char *const states[] = {
     [NEWS_FOLLOWER] = "follower", [NEWS_LEADER] = "leader", [NEWS_STEPPING_DOWN] = "stepping-down"};
@@ -89,17 +90,6 @@ bool status_file_read(const char *path, struct elect_status *ret)
 	return now_ns < ret->valid_ns && wall_ms(now_ns) < wall;
 }
 
-static bool read_comm(long pid, char *comm, size_t size)
-{
-	char path[64];
-	snprintf(path, sizeof path, "/proc/%ld/comm", pid);
-	FILE *in = fopen(path, "re");
-	bool known = in != NULL && fgets(comm, (int)size, in) != NULL;
-	if (in != NULL)
-		fclose(in);
-	return known;
-}
-
 /* A process id may belong to another program by now, hence the comparison. */
 long status_file_rival(const char *path)
 {
@@ -107,7 +97,7 @@ long status_file_rival(const char *path)
 	char own[32], other[32];
 	if (!status_file_read(path, &status) || status.pid <= 0 || status.pid == getpid())
 		return 0;
-	bool is = read_comm(getpid(), own, sizeof own) && read_comm(status.pid, other, sizeof other) &&
+	bool is = family_name(getpid(), own, sizeof own) && family_name((pid_t)status.pid, other, sizeof other) &&
 	          strcmp(own, other) == 0;
 	return is ? status.pid : 0;
 }
