@@ -156,7 +156,7 @@ MESSAGE(TOKEN_UNREAD, "cannot write the token to stdout; the lock was given back
 MESSAGE(TOKEN_UNKNOWN, "cannot read the token of the lock; it was given back", "tell the authors of redlock")
 MESSAGE(WAITING, "%s", NEWS)
 MESSAGE(QUARANTINE_WAIT, "waiting %.1f s for '%s': until then, nodes that may have forgotten locks do not "
-        "vote (--guard)", NEWS)
+        "vote (--guard); it goes on by itself then, also with -n", NEWS)
 MESSAGE(SELF_WAIT, "'%s' is held by the command that this one runs under: it would wait for itself",
         "give --reentrant, or another NAME")
 MESSAGE(TRACE, "trace: %s", NEWS)
@@ -376,6 +376,8 @@ MESSAGE(SERVER_PROCESS, "node %u: cannot start a process: %s",
         "raise the limit of processes (`ulimit -u`), or free memory")
 MESSAGE(SERVER_START, "node %u did not start: %s",
         "the last line of the server's log says why: most often a port in use, or a full disk")
+MESSAGE(SERVER_KEPT, "node %u: process %ld was kept: %s",
+        "`redlock cluster stop` ends all servers of the cluster, `redlock cluster start` starts new ones")
 MESSAGE(SERVER_STAYS, "node %u: process %ld does not end",
         "end that process with kill(1), then `redlock cluster stop` again")
 MESSAGE(DIRECTORY_STAYS, "node %u: its directory stays: %s", "remove the directory by hand")
