@@ -197,7 +197,7 @@ MESSAGE(NO_PROC, "/proc does not show the processes of this PID namespace: what 
         "not be stopped when the lock ends; nothing was run. `mount -t proc proc /proc` makes one", IN_TEXT)
 MESSAGE(EXECUTE, "cannot execute '%s': %s",
         "check the path and the rights of the command, and that it is a program")
-MESSAGE(LACKS, "the user lacks the rights %s: permit them on each node: ACL SETUSER USER %s", IN_TEXT)
+MESSAGE(LACKS, "the user lacks the rights %s: permit them on each node: ACL SETUSER %s %s", IN_TEXT)
 MESSAGE(RIGHTS, "not started: this user could take the lock, but not renew or release it",
         "`redlock help acl` has the rights; the votes name the commands")
 MESSAGE(NOT_AGAIN, "not run again within %s: the last run %s", NEWS)

@@ -389,7 +389,7 @@ void report_failure(const struct report *report, const struct settings *settings
 	else
 		say(settings, MSG(FAILED_ALL), report->verb, redlock_strerror(report->result));
 	if (report->lacks[0] != '\0')
-		say(settings, MSG(LACKS), report->lacks, report->lacks);
+		say(settings, MSG(LACKS), report->lacks, report->user, report->lacks);
 	if (report->outcome.code == EXIT_CONFIG)
 		report_duplicates(report, settings);
 	say_hints(report, settings);
