@@ -342,7 +342,7 @@ static void say_holder(const struct report *report, const struct settings *setti
 		say(settings, MSG(BUSY), report->verb, name, words,
 		    settings->shared && standing_is_shared(standing)
 		        ? "; a client that waits for an exclusive lock goes first"
-		        : "");
+		        : standing_remedy(standing));
 	else if (report->instead[0])
 		say(settings, MSG(INSTEAD), report->verb, name, report->instead);
 	else if (own > 0)
