@@ -10,7 +10,7 @@ import time
 import weakref
 from typing import Any, Callable, Generic, Iterable, List, Mapping, Optional, Sequence, Tuple, Type, TypeVar, Union
 
-from ._errors import LockBusy, Vote, error_of, expect, text
+from ._errors import Vote, error_of, expect, text
 from ._native import ffi, lib
 
 DONE, DANGER, LOST = lib.REDLOCK_EVENT_DONE, lib.REDLOCK_EVENT_DANGER, lib.REDLOCK_EVENT_LOST
@@ -20,9 +20,9 @@ Callback = Callable[[], object]
 L = TypeVar("L", bound="BaseLock")
 
 
-def to_ms(seconds: Optional[float]) -> int:
-    """Seconds as the library takes them, rounded up; None: without a limit."""
-    return 2**64 - 1 if seconds is None or math.isinf(seconds) else max(0, math.ceil(seconds * 1000))
+def to_ms(seconds: float) -> int:
+    """Seconds as the library takes them, rounded up; infinite: without a limit."""
+    return 2**64 - 1 if math.isinf(seconds) else max(0, math.ceil(seconds * 1000))
 
 
 def c_text(text: str) -> bytes:
@@ -69,16 +69,14 @@ class Native:
         self.events[0].size = ffi.sizeof("struct redlock_event")
         self.idle = threading.Condition()  # is held during calls that do not block; close() waits for the others
         self.calls = 0  # blocking calls that run
-        self.kept = False
         self.watcher: Optional[threading.Thread] = None
         self.stop: Tuple[int, int] = (-1, -1)
         natives.add(self)
 
     def keep(self, watch: bool) -> None:
         """Starts the thread that renews locks, and the one that calls back."""
-        if not self.kept:
-            expect(lib.redlock_keeper_start(self.client))
-            self.kept = True
+        result = lib.redlock_keeper_start(self.client)
+        expect(0 if result == lib.REDLOCK_E_STATE else result)  # STATE: it runs
         if watch and self.watcher is None:
             self.stop = os.pipe()
             self.watcher = threading.Thread(target=self._watch, name="libredlock", daemon=True)
@@ -101,8 +99,8 @@ class Native:
 
     def hear(self, count: int) -> None:
         """Passes events on to their locks: all are taken before, since a callback may lead to another turn."""
-        taken = [self.events[i] for i in range(count)]
-        for number, *event in [(int(ffi.cast("uintptr_t", e.user)), e.kind, e.operation, e.result) for e in taken]:
+        taken = [(int(ffi.cast("uintptr_t", e.user)), e.kind, e.operation, e.result) for e in self.events[0:count]]
+        for number, *event in taken:
             lock = self.locks.get(number)
             if lock is not None:
                 lock._hear(*event)
@@ -151,9 +149,9 @@ def rest_at_the_end() -> None:
         threading.Event().wait()
 
 
-def limit(blocking: bool, timeout: Optional[float]) -> Optional[float]:
-    """The seconds of acquire(blocking, timeout); None: without a limit."""
-    return 0 if not blocking else None if timeout in (-1, None) else timeout
+def limit(blocking: bool, timeout: Optional[float]) -> float:
+    """The seconds of acquire(blocking, timeout)."""
+    return 0 if not blocking else math.inf if timeout is None or timeout == -1 else timeout
 
 
 class BaseLock:
@@ -172,27 +170,23 @@ class BaseLock:
         lib.redlock_lock_options_init(options)
         with self._native.idle:
             result = lib.redlock_client_lock_options(client._open(), options)
-        for option, value in words(more):
-            result = result or lib.redlock_lock_options_set(options, option, value, why, 512)
-        if token is not None:
-            kept = ffi.from_buffer(token)
-            options.token, options.token_len = kept, len(token)
-        self._renews = bool(options.renew_ms)
-        expect(result, why)
-        with self._native.idle:
-            client._open()
+            for option, value in words(more):
+                result = result or lib.redlock_lock_options_set(options, option, value, why, 512)
+            expect(result, why)
+            self._renews = bool(options.renew_ms)
             self._native.last = number = self._native.last + 1
             options.user = ffi.cast("void *", number)
-            self._handle = ffi.gc(self._make(options), lib.redlock_lock_free)
+            self._handle = ffi.gc(self._make(options, token), lib.redlock_lock_free)
             self._native.locks[number] = self
 
-    def _make(self, options: Any) -> Any:
-        found, client = ffi.new("redlock_lock **"), self._native.client
+    def _make(self, options: Any, token: Optional[bytes]) -> Any:
+        found, client, why = ffi.new("redlock_lock **"), self._native.client, ffi.new("char[512]")
         listed = self.name if isinstance(self.name, tuple) else (self.name,)
-        bytes_of = [ffi.from_buffer(n.encode() if isinstance(n, str) else n) for n in listed]
-        names = ffi.new("struct redlock_name[]", [(b, len(b)) for b in bytes_of])
+        kept = [ffi.from_buffer(n.encode() if isinstance(n, str) else n) for n in (*listed, token or b"")]
+        names = ffi.new("struct redlock_name[]", [(n, len(n)) for n in kept[:-1]])
+        if token is not None:
+            options.token, options.token_len = kept[-1], len(token)
         result = lib.redlock_lock_new_many_bytes(client, names, len(names), options, found)
-        why = ffi.new("char[512]")
         lib.redlock_client_last_error(client, why, 512)
         expect(result, why)
         return found[0]
@@ -220,9 +214,6 @@ class BaseLock:
     def _expect(self, result: int) -> None:
         if result < 0:
             raise error_of(result, self.error, self.votes)
-
-    def _busy(self) -> LockBusy:
-        return LockBusy(self.error, lib.REDLOCK_E_BUSY, self.votes)
 
     def _is(self, result: int, no: int) -> bool:
         if result != no:
