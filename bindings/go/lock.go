@@ -83,22 +83,18 @@ func milliseconds(d time.Duration) C.uint64_t {
 // words are the options that are set, as redlock_config(3) has them.
 func (o *Options) words() map[string]string {
 	words := map[string]string{}
+	add := func(isSet bool, name, value string) {
+		if isSet {
+			words[name] = value
+		}
+	}
 	for name, d := range map[string]time.Duration{"ttl": o.TTL, "renew": o.Renew, "danger": o.Danger, "max-hold": o.MaxHold} {
-		if d != 0 {
-			words[name] = fmt.Sprintf("%dms", milliseconds(d))
-		}
+		add(d != 0, name, fmt.Sprintf("%dms", milliseconds(d)))
 	}
-	for name, set := range map[string]bool{"fence": o.Fence, "reentrant": o.Reentrant} {
-		if set {
-			words[name] = "yes"
-		}
-	}
-	if o.Shared {
-		words["mode"] = "shared"
-	}
-	if o.Slots != 0 {
-		words["slots"] = strconv.Itoa(o.Slots)
-	}
+	add(o.Shared, "mode", "shared")
+	add(o.Slots != 0, "slots", strconv.Itoa(o.Slots))
+	add(o.Fence, "fence", "yes")
+	add(o.Reentrant, "reentrant", "yes")
 	return words
 }
 
@@ -135,10 +131,7 @@ func (l *Lock) make(names []string, why *sentence) C.int {
 func (l *Lock) hear(event *C.struct_rlgo_event) {
 	switch event.kind {
 	case C.REDLOCK_EVENT_DONE:
-		if l.result != nil {
-			l.result <- event.result
-			l.result = nil
-		}
+		l.finish(event.result)
 	case C.REDLOCK_EVENT_LOST:
 		l.let(0, Lost)
 		if l.opts.OnLost != nil {
@@ -148,6 +141,14 @@ func (l *Lock) hear(event *C.struct_rlgo_event) {
 		if l.opts.OnDanger != nil {
 			go l.opts.OnDanger()
 		}
+	}
+}
+
+// finish tells the call that runs its result; the client is locked.
+func (l *Lock) finish(code C.int) {
+	if l.result != nil {
+		l.result <- code
+		l.result = nil
 	}
 }
 
@@ -163,30 +164,28 @@ func (l *Lock) let(first int, cause error) {
 func (l *Lock) drop(cause error, ended *Error) {
 	l.ended = ended
 	l.let(0, cause)
-	if l.result != nil {
-		l.result <- C.REDLOCK_E_CANCELLED
-		l.result = nil
-	}
+	l.finish(C.REDLOCK_E_CANCELLED)
 	C.redlock_lock_free(l.native)
 	l.native = nil
 	delete(l.client.locks, l.number)
 }
 
+func (l *Lock) start(operation uint32, ms C.uint64_t) (chan C.int, C.int) {
+	defer l.client.enter()()
+	if l.native == nil || l.result != nil {
+		return nil, C.REDLOCK_E_STATE
+	}
+	code := C.redlock_start(l.native, operation, ms)
+	if code == 0 {
+		l.result = make(chan C.int, 1)
+	}
+	return l.result, code
+}
+
 // run starts an operation and waits for its result. When ctx ends, the operation is cancelled; its result is awaited
 // even so, as it may have succeeded meanwhile.
 func (l *Lock) run(ctx context.Context, operation uint32, ms C.uint64_t) C.int {
-	result := make(chan C.int, 1)
-	l.client.mu.Lock()
-	if l.native == nil || l.result != nil {
-		l.client.mu.Unlock()
-		return C.REDLOCK_E_STATE
-	}
-	l.result = result
-	code := C.redlock_start(l.native, operation, ms)
-	if code < 0 {
-		l.result = nil
-	}
-	l.client.mu.Unlock()
+	result, code := l.start(operation, ms)
 	if code < 0 {
 		return code
 	}
