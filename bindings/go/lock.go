@@ -3,34 +3,18 @@
 package redlock
 
 /*
-#include <string.h>
 #include <redlock/redlock.h>
 
-// The names follow each other in bytes, and have these sizes. Options are as rlgo_open() takes them.
+// The names follow each other in bytes, and have these sizes.
 static int rlgo_lock(redlock_client *client, const char *bytes, const size_t *sizes, size_t count, const char *words,
-	void *token, size_t token_size, uintptr_t user, redlock_lock **lock, char *why, size_t size)
+	const void *token, size_t token_size, uintptr_t user, redlock_lock **lock)
 {
 	struct redlock_name names[REDLOCK_MAX_NAMES + 1];
-	struct redlock_lock_options options = {.size = sizeof options};
-	int error = redlock_client_lock_options(client, &options);
-	for (; error == 0 && *words; words += strlen(words) + 1) {
-		const char *name = words;
-		words += strlen(words) + 1;
-		error = redlock_lock_options_set(&options, name, words, why, size);
-	}
-	if (error < 0)
-		return error;
-	options.token = token_size > 0 ? token : NULL;
-	options.token_len = token_size;
-	options.user = (void *)user;
 	for (size_t i = 0; i < count && i <= REDLOCK_MAX_NAMES; i++) {
 		names[i] = (struct redlock_name){bytes, sizes[i]};
 		bytes += sizes[i];
 	}
-	error = redlock_lock_new_many_bytes(client, names, count, &options, lock);
-	if (error < 0)
-		redlock_client_last_error(client, why, size);
-	return error;
+	return redlock_lock_new_words(client, names, count, words, token_size > 0 ? token : NULL, token_size, (void *)user, lock);
 }
 */
 import "C"
@@ -107,22 +91,23 @@ func (c *Client) NewLock(options Options, names ...string) (*Lock, error) {
 	}
 	c.last++
 	lock := &Lock{client: c, number: c.last, opts: options}
-	var why sentence
-	if code := lock.make(names, &why); code < 0 {
+	if code := lock.make(names); code < 0 {
+		var why sentence
+		C.redlock_client_last_error(c.native, &why[0], textSize)
 		return nil, newError(code, why.String())
 	}
 	c.locks[lock.number] = lock
 	return lock, nil
 }
 
-func (l *Lock) make(names []string, why *sentence) C.int {
+func (l *Lock) make(names []string) C.int {
 	list, _ := words(l.opts.words())
 	sizes := make([]C.size_t, len(names)+1)
 	for i, name := range names {
 		sizes[i] = C.size_t(len(name))
 	}
 	return C.rlgo_lock(l.client.native, text(strings.Join(names, "")), &sizes[0], C.size_t(len(names)), list,
-		unsafe.Pointer(text(string(l.opts.Token))), C.size_t(len(l.opts.Token)), C.uintptr_t(l.number), &l.native, &why[0], textSize)
+		unsafe.Pointer(text(string(l.opts.Token))), C.size_t(len(l.opts.Token)), C.uintptr_t(l.number), &l.native)
 }
 
 // ---- events ----

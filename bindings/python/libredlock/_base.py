@@ -32,8 +32,9 @@ def c_text(text: str) -> bytes:
     return text.encode()
 
 
-def words(options: Mapping[str, Option]) -> Iterable[Tuple[bytes, bytes]]:
-    """Options in the words of redlock_config(3): `max_hold=1.5` is "max-hold", "1500ms"."""
+def words(options: Mapping[str, Option]) -> bytes:
+    """Options in the words of redlock_config(3): `max_hold=1.5` is "max-hold", "1500ms", each with a NUL."""
+    found = b""
     for option, value in options.items():
         name = option.replace("_", "-")
         if isinstance(value, bool):
@@ -41,7 +42,8 @@ def words(options: Mapping[str, Option]) -> Iterable[Tuple[bytes, bytes]]:
         elif isinstance(value, (int, float)) and lib.redlock_option_is_duration(c_text(name)):
             value = f"{to_ms(value)}ms"
         if value is not None:
-            yield c_text(name), c_text(str(value))
+            found += c_text(name) + b"\0" + c_text(str(value)) + b"\0"
+    return found
 
 
 class Native:
@@ -49,19 +51,10 @@ class Native:
 
     def __init__(self, urls: Optional[Sequence[str]], cluster: Optional[str], file: Optional[str],
                  more: Mapping[str, Option]) -> None:
-        options, why, found = ffi.new("struct redlock_options *"), ffi.new("char[512]"), ffi.new("redlock_client **")
-        lib.redlock_options_init(options)
-        lib.redlock_options_set_error_text(options, why, 512)
-        result = 0
-        try:
-            if urls is None:
-                result = lib.redlock_options_load(options, *(ffi.NULL if n is None else c_text(n) for n in (cluster, file)))
-            for name, value in words({"url": None if urls is None else ",".join(urls), "interruptible": True, **more}):
-                result = result or lib.redlock_options_set(options, name, value)
-            result = result or lib.redlock_open(options, found)
-        finally:
-            lib.redlock_options_clear(options)
-        expect(result, why)
+        found, why = ffi.new("redlock_client **"), ffi.new("char[512]")
+        named: Mapping[str, Option] = {} if urls is None else {"url": ",".join(urls)}
+        expect(lib.redlock_open_words(words({**named, "interruptible": True, **more}), c_text(cluster or ""),
+                                      c_text(file or ""), why, 512, found), why)
         self.client = found[0]
         self.locks: "weakref.WeakValueDictionary[int, BaseLock]" = weakref.WeakValueDictionary()
         self.last = 0
@@ -166,30 +159,19 @@ class BaseLock:
         self._client, self._native = client, client._native
         self._wait, self._on_lost, self._on_danger = wait, on_lost, on_danger
         self.name: Union[Name, Tuple[Name, ...]] = name if isinstance(name, (str, bytes)) else tuple(name)
-        options, why = ffi.new("struct redlock_lock_options *"), ffi.new("char[512]")
-        lib.redlock_lock_options_init(options)
-        with self._native.idle:
-            result = lib.redlock_client_lock_options(client._open(), options)
-            for option, value in words(more):
-                result = result or lib.redlock_lock_options_set(options, option, value, why, 512)
-            expect(result, why)
-            self._renews = bool(options.renew_ms)
-            self._native.last = number = self._native.last + 1
-            options.user = ffi.cast("void *", number)
-            self._handle = ffi.gc(self._make(options, token), lib.redlock_lock_free)
-            self._native.locks[number] = self
-
-    def _make(self, options: Any, token: Optional[bytes]) -> Any:
-        found, client, why = ffi.new("redlock_lock **"), self._native.client, ffi.new("char[512]")
         listed = self.name if isinstance(self.name, tuple) else (self.name,)
-        kept = [ffi.from_buffer(n.encode() if isinstance(n, str) else n) for n in (*listed, token or b"")]
-        names = ffi.new("struct redlock_name[]", [(n, len(n)) for n in kept[:-1]])
-        if token is not None:
-            options.token, options.token_len = kept[-1], len(token)
-        result = lib.redlock_lock_new_many_bytes(client, names, len(names), options, found)
-        lib.redlock_client_last_error(client, why, 512)
-        expect(result, why)
-        return found[0]
+        kept = [ffi.from_buffer(n.encode() if isinstance(n, str) else n) for n in listed]
+        names = ffi.new("struct redlock_name[]", [(n, len(n)) for n in kept])
+        value = ffi.NULL if token is None else ffi.from_buffer(token)
+        found, why = ffi.new("redlock_lock **"), ffi.new("char[512]")
+        with self._native.idle:
+            self._native.last = number = self._native.last + 1
+            result = lib.redlock_lock_new_words(client._open(), names, len(names), words(more), value, len(token or b""),
+                                                ffi.cast("void *", number), found)
+            lib.redlock_client_last_error(self._native.client, why, 512)
+            expect(result, why)
+            self._handle = ffi.gc(found[0], lib.redlock_lock_free)
+            self._native.locks[number] = self
 
     def _hear(self, kind: int, operation: int, result: int) -> None:
         call = self._on_lost if kind == LOST else self._on_danger if kind == DANGER else None

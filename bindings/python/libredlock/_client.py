@@ -5,7 +5,7 @@ from typing import Any, Callable, Optional
 
 from ._base import BaseClient, BaseLock, limit, rest_at_the_end, to_ms
 from ._errors import expect
-from ._native import lib
+from ._native import ffi, lib
 
 
 class Lock(BaseLock):
@@ -74,7 +74,9 @@ class Client(BaseClient[Lock]):
 
     def _attend(self, lock: Lock) -> None:
         calls_back = bool(lock._on_lost or lock._on_danger)
-        if lock._renews or calls_back:
+        terms = ffi.new("struct redlock_terms *", {"size": ffi.sizeof("struct redlock_terms")})
+        expect(lib.redlock_lock_terms(lock._handle, terms))
+        if terms.renew_ms or calls_back:
             with self._native.idle:
                 self._open()
                 self._native.keep(calls_back)
