@@ -206,9 +206,7 @@ public:
 		redlock_lock *made = nullptr;
 		o->user = raw_.get_deleter().number = c.core_->add(listener_);
 		const int result =
-		    all.size() == 1
-		        ? redlock_lock_new_bytes(c.core_->raw, all[0].bytes, all[0].len, o.operator->(), &made)
-		        : redlock_lock_new_many_bytes(c.core_->raw, all.data(), all.size(), o.operator->(), &made);
+		    redlock_lock_new_many_bytes(c.core_->raw, all.data(), all.size(), o.operator->(), &made);
 		char why[512] = "";
 		if (result < 0) {
 			c.core_->remove(o->user);

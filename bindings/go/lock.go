@@ -27,8 +27,7 @@ static int rlgo_lock(redlock_client *client, const char *bytes, const size_t *si
 		names[i] = (struct redlock_name){bytes, sizes[i]};
 		bytes += sizes[i];
 	}
-	error = count == 1 ? redlock_lock_new_bytes(client, names->bytes, names->len, &options, lock) :
-		redlock_lock_new_many_bytes(client, names, count, &options, lock);
+	error = redlock_lock_new_many_bytes(client, names, count, &options, lock);
 	if (error < 0)
 		redlock_client_last_error(client, why, size);
 	return error;

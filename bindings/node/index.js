@@ -70,7 +70,7 @@ class Client extends EventEmitter {
 		const { retryCount, retryDelay, retryJitter, driftFactor, automaticExtensionThreshold, ...options } =
 			{ ...this.#settings, ...settings };
 		const wait = retryCount < 0 ? Infinity : retryCount * retryDelay;
-		return this.lock(resources.length === 1 ? resources[0] : resources, { ttl, wait, ...options });
+		return this.lock(resources, { ttl, wait, ...options });
 	}
 
 	async using(resources, ttl, settings, routine = settings) {

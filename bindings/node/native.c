@@ -309,23 +309,19 @@ static void finalize_lock(napi_env env, void *data, void *hint)
 	redlock_lock_free(data);
 }
 
-/* `names`: a name, or an array of several. */
 static int make_lock(napi_env env, redlock_client *redlock, napi_value names,
                      const struct redlock_lock_options *options, redlock_lock **ret_lock)
 {
 	struct redlock_name list[REDLOCK_MAX_NAMES + 1];
 	uint32_t count = 0, i = 0;
 	napi_value name;
-	list[0].bytes = bytes(env, names, &list[0].len);
-	if (list[0].bytes != NULL)
-		return redlock_lock_new_bytes(redlock, list[0].bytes, list[0].len, options, ret_lock);
 	napi_get_array_length(env, names, &count);
 	for (; i < count && i <= REDLOCK_MAX_NAMES && napi_get_element(env, names, i, &name) == napi_ok; i++)
 		list[i].bytes = bytes(env, name, &list[i].len);
 	return redlock_lock_new_many_bytes(redlock, list, i, options, ret_lock);
 }
 
-/* lock(client, name or [name, ...], options, token or null, number) */
+/* lock(client, [name, ...], options, token or null, number) */
 CALL(lock)
 {
 	redlock_client *redlock = CLIENT->redlock;

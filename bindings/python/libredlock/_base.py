@@ -191,10 +191,7 @@ class BaseLock:
         listed = self.name if isinstance(self.name, tuple) else (self.name,)
         bytes_of = [ffi.from_buffer(n.encode() if isinstance(n, str) else n) for n in listed]
         names = ffi.new("struct redlock_name[]", [(b, len(b)) for b in bytes_of])
-        if isinstance(self.name, tuple):
-            result = lib.redlock_lock_new_many_bytes(client, names, len(names), options, found)
-        else:
-            result = lib.redlock_lock_new_bytes(client, names[0].bytes, names[0].len, options, found)
+        result = lib.redlock_lock_new_many_bytes(client, names, len(names), options, found)
         why = ffi.new("char[512]")
         lib.redlock_client_last_error(client, why, 512)
         expect(result, why)
@@ -313,7 +310,7 @@ class BaseClient(Generic[L]):
              slots: Optional[int] = None, shared: bool = False, fence: bool = False, reentrant: bool = False,
              token: Optional[bytes] = None, on_lost: Optional[Callback] = None,
              on_danger: Optional[Callback] = None) -> L:
-        """Makes a lock. Nothing is sent. A list of names is one lock of all of them or none.
+        """Makes a lock. Nothing is sent. A list of names is one lock of all of them or none; of one name, the lock of that name.
 
         All times are seconds. `ttl`: how long a grant lasts, by default that of the configuration, 30. `wait`: how long
         `with` waits; None: without a limit. `renew`: extend in the background this long after each grant. `on_lost` is
