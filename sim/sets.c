@@ -131,8 +131,10 @@ static struct redlock_options options_of(unsigned count)
 	}
 	for (unsigned i = 0; i < count; i++) {
 		names[i][0] = (char)('a' + i);
-		sets[i] = (struct redlock_node_set){
-		    .size = sizeof sets[i], .name = names[i], .urls = &urls[i * SET_NODES], .url_count = SET_NODES};
+		sets[i] = (struct redlock_node_set){.size = sizeof sets[i],
+		                                    .name = names[i],
+		                                    .urls = &urls[(size_t)i * SET_NODES],
+		                                    .url_count = SET_NODES};
 	}
 	redlock_options_init(&options);
 	options.sets = sets;
