@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Clients and handles whose options are text or come from the configuration: the only file of the client that
  * knows that layer. */
+#include <stdio.h>
 #include <string.h>
 
+#include "config/set.h"
 #include "life.h"
 #include "os/thread.h"
 
@@ -24,6 +26,21 @@ static const char *given(const char *text)
 	return text != NULL && *text != '\0' ? text : NULL;
 }
 
+/* Opens with a text of its own, before which the place of the option goes. */
+static int open_loaded(struct redlock_options *options, redlock_client **ret_client)
+{
+	char why[512] = "", *text = options->error_text;
+	size_t size = options->error_text_size;
+	const char *option = NULL;
+	options->error_option = &option;
+	redlock_options_set_error_text(options, why, sizeof why);
+	int error = redlock_open(options, ret_client);
+	const char *place = rl_set_place(options, option);
+	if (text != NULL && size > 0)
+		snprintf(text, size, "%s%s%s", place != NULL ? place : "", place != NULL ? ": " : "", why);
+	return error;
+}
+
 int redlock_open_words(const char *words, const char *cluster, const char *file, char *error_text,
                        size_t error_text_size, redlock_client **ret_client)
 {
@@ -40,7 +57,7 @@ int redlock_open_words(const char *words, const char *cluster, const char *file,
 	for (; error == 0 && *name != '\0'; name = next(next(name)))
 		error = redlock_options_set(&options, name, next(name));
 	if (error == 0)
-		error = redlock_open(&options, ret_client);
+		error = open_loaded(&options, ret_client);
 	redlock_options_clear(&options); /* the client has copies */
 	return error;
 }

@@ -77,8 +77,9 @@ REDLOCK_API REDLOCK_MUST_CHECK int redlock_options_load(struct redlock_options *
  * Opens a client with the configuration that the redlock command reads: redlock_options_init(),
  * redlock_options_load() with this `cluster` and NULL for `file`, redlock_open() and redlock_options_clear()
  * in one call. Locks have an owner label only if the configuration has `owner`: HOST:PID is a default of the
- * command alone. On failure error_text receives the sentence of the call that has failed, else "";
- * `error_text` may be NULL. A file that is a pipe is waited for, 10 s at most. Errors: those of both calls.
+ * command alone. On failure error_text receives the sentence of the call that has failed, with the file and
+ * line of the value if one is refused, else ""; `error_text` may be NULL. A file that is a pipe is waited
+ * for, 10 s at most. Errors: those of both calls.
  */
 REDLOCK_API REDLOCK_MUST_CHECK int redlock_open_configured(const char *cluster, char *error_text,
                                                            size_t error_text_size,

@@ -318,7 +318,10 @@ TEST(a_client_of_the_configuration)
 	/* The sentence of redlock_open(), too. */
 	assert_int_equal(setenv("REDLOCK_CONFIG", config_with("ttl = 1s\nrenew = 2s"), 1), 0);
 	expect_result(NULL, REDLOCK_E_INVAL, redlock_open_configured(NULL, why, sizeof why, &client));
-	assert_non_null(strstr(why, "renew"));
+	assert_non_null(strstr(why, ":3: the default lock options: renew"));
+	assert_int_equal(setenv("REDLOCK_CONFIG", config_with("\nquorum = 9"), 1), 0);
+	expect_result(NULL, REDLOCK_E_INVAL, redlock_open_configured(NULL, why, sizeof why, &client));
+	assert_non_null(strstr(why, ":3: a quorum of 9"));
 	assert_int_equal(unsetenv("REDLOCK_CONFIG"), 0);
 }
 
@@ -375,6 +378,17 @@ TEST(a_client_and_a_handle_of_words)
 	                                 "5s\0",
 	                                 NULL, config_with(""), why, sizeof why, &client));
 	assert_non_null(strstr(why, "tll"));
+	/* The file is named for a value of the file alone. */
+	const char *file = config_with("ttl = 9s\nrenew = 20s");
+	expect_result(NULL, REDLOCK_E_INVAL, redlock_open_words("", "", file, why, sizeof why, &client));
+	assert_non_null(strstr(why, "redlock.conf:3: "));
+	file = config_with("ttl = 9s\nrenew = 1s");
+	expect_result(NULL, REDLOCK_E_INVAL,
+	              redlock_open_words("renew\0"
+	                                 "20s\0",
+	                                 "", file, why, sizeof why, &client));
+	assert_non_null(strstr(why, "renew"));
+	assert_null(strstr(why, "redlock.conf"));
 	assert_int_equal(unsetenv("REDLOCK_CONFIG"), 0);
 }
 
