@@ -2,6 +2,7 @@
 /* User and password of the nodes whose URL has none: given when the client is opened, and changed later. */
 #include "credentials.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "client.h"
@@ -47,52 +48,87 @@ bool rl_credentials_lend(struct rl_endpoint *e, const char *user, const char *pa
 	return ok;
 }
 
-/* All nodes or none: `logins` has the old ones afterwards. */
-static bool exchange_all(redlock_client *c, const char *user, const char *password, struct login *logins)
+/* ---- all servers of all node sets, or none ---- */
+
+/* The nodes, and then the servers of clusters beside them. */
+static unsigned count_servers(const redlock_client *part)
 {
-	for (unsigned i = 0; i < c->nodes.count; i++)
-		if (!copy_for(&c->nodes.list[i].link.endpoint, user, password, &logins[i]))
-			return false;
-	for (unsigned i = 0; i < c->nodes.count; i++)
-		exchange(&c->nodes.list[i].link.endpoint, &logins[i]);
+	return part->nodes.count + rl_cluster_count(part->nodes.clusters);
+}
+
+static struct rl_node *server_at(const redlock_client *part, unsigned index)
+{
+	unsigned count = part->nodes.count;
+	return index < count ? &part->nodes.list[index] : part->nodes.clusters->servers[index - count];
+}
+
+static unsigned count_all(const redlock_client *c)
+{
+	unsigned count = 0;
+	for (unsigned i = 0; i < rl_client_count(c); i++)
+		count += count_servers(rl_client_part(c, i));
+	return count;
+}
+
+static bool copy_for_all(const redlock_client *c, const char *user, const char *password,
+                         struct login *logins)
+{
+	for (unsigned i = 0; i < rl_client_count(c); i++)
+		for (unsigned k = 0; k < count_servers(rl_client_part(c, i)); k++)
+			if (!copy_for(&server_at(rl_client_part(c, i), k)->link.endpoint, user, password, logins++))
+				return false;
 	return true;
 }
 
-static void tell_nodes(redlock_client *c)
+static void exchange_all(const redlock_client *c, struct login *logins)
 {
-	for (unsigned i = 0; i < c->nodes.count; i++) {
-		const struct rl_endpoint *e = &c->nodes.list[i].link.endpoint;
-		if (e->lent_user || e->lent_password)
-			rl_node_renew(&c->nodes.list[i], c->loop.now_ns);
-	}
-	c->nodes.new_credentials = true;
+	for (unsigned i = 0; i < rl_client_count(c); i++)
+		for (unsigned k = 0; k < count_servers(rl_client_part(c, i)); k++)
+			exchange(&server_at(rl_client_part(c, i), k)->link.endpoint, logins++);
 }
 
-static int set_credentials(redlock_client *c, const char *user, const char *password)
+static void tell_servers(redlock_client *part)
 {
-	struct login logins[REDLOCK_MAX_NODES] = {{NULL, NULL}};
-	int error = 0;
-	rl_loop_enter_now(&c->loop);
-	if (exchange_all(c, user, password, logins)) {
-		tell_nodes(c);
-		error = rl_cluster_renew(c->nodes.clusters, c->loop.now_ns) ? 0 : REDLOCK_E_NOMEM;
-	} else {
-		error = REDLOCK_E_NOMEM;
+	for (unsigned i = 0; i < count_servers(part); i++) {
+		struct rl_node *n = server_at(part, i);
+		const struct rl_endpoint *e = &n->link.endpoint;
+		if (e->lent_user || e->lent_password)
+			rl_node_renew(n, part->loop.now_ns);
 	}
-	rl_turn_settle(c);
-	rl_loop_leave(&c->loop);
-	for (unsigned i = 0; i < REDLOCK_MAX_NODES; i++) {
+	part->nodes.new_credentials = true;
+}
+
+/* False: out of memory, and nothing has changed. All parts are entered, so that no server comes meanwhile. */
+static bool change_all(const redlock_client *c, const char *user, const char *password)
+{
+	const unsigned count = count_all(c);
+	struct login *logins = calloc(count + 1, sizeof *logins); /* of no bytes it might be NULL */
+	bool ok = logins != NULL && copy_for_all(c, user, password, logins);
+	if (ok)
+		exchange_all(c, logins);
+	for (unsigned i = 0; i < count && logins != NULL; i++) {
 		rl_secret_free(logins[i].user);
 		rl_secret_free(logins[i].password);
 	}
-	return error;
+	free(logins);
+	return ok;
 }
 
 int redlock_set_credentials(redlock_client *c, const char *user, const char *password)
 {
 	RL_NO_CANCEL;
 	int error = rl_client_check(c);
-	for (unsigned i = 0; error == 0 && i < rl_client_count(c); i++)
-		error = set_credentials(rl_client_part(c, i), user, password);
-	return error;
+	if (error < 0)
+		return error;
+	for (unsigned i = 0; i < rl_client_count(c); i++)
+		rl_loop_enter_now(&rl_client_part(c, i)->loop);
+	bool changed = change_all(c, user, password);
+	for (unsigned i = 0; i < rl_client_count(c); i++) {
+		redlock_client *part = rl_client_part(c, i);
+		if (changed)
+			tell_servers(part);
+		rl_turn_settle(part);
+		rl_loop_leave(&part->loop);
+	}
+	return changed ? 0 : REDLOCK_E_NOMEM;
 }

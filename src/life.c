@@ -25,7 +25,6 @@
 struct names {
 	const struct redlock_name *list;
 	size_t count;
-	bool several;         /* made by redlock_lock_new_many(), also with one name */
 	struct rl_slice also; /* the names after the first, with their prefixes */
 };
 
@@ -185,7 +184,7 @@ static int make(redlock_client *c, const struct names *names, const struct redlo
                 redlock_lock **ret)
 {
 	struct rl_rules wanted;
-	int error = rl_life_make_rules(c, options, names->several, &wanted);
+	int error = rl_life_make_rules(c, options, names->count > 1, &wanted);
 	if (error < 0)
 		return error;
 	const struct rl_policy *policy = wanted.policy;
@@ -236,10 +235,10 @@ static int make_all(redlock_client *c, struct names *names, const struct redlock
 	bool ok = true;
 	if (ret == NULL)
 		return refuse(c, "there is no place for the handle");
+	if (names->count == 0 || names->count > REDLOCK_MAX_NAMES)
+		return refuse(c, "a lock has 1 to 64 names");
 	if (names->list == NULL)
 		return refuse(c, "there are no names: the pointer to them is NULL");
-	if (names->count == 0 || names->count > REDLOCK_MAX_NAMES)
-		return refuse(c, "several names are 1 to 64");
 	int error = copy_options(c, options, &o);
 	if (error == 0)
 		error = check_names(c, names);
@@ -271,7 +270,7 @@ static redlock_client *find_part(const redlock_client *c, const struct names *na
 	return parts->list[(choice.joins ? parts->joint : parts->alone)[choice.set]];
 }
 
-static int note_refusal(redlock_client *c, int error, const char *why)
+int rl_life_refuse(redlock_client *c, int error, const char *why)
 {
 	rl_loop_enter(&c->loop);
 	refuse(c, why);
@@ -289,12 +288,12 @@ static int enter_and_make(redlock_client *client, struct names *names,
 	const char *why = NULL;
 	redlock_client *part = client->parts != NULL ? find_part(client, names, &why) : client;
 	if (part == NULL)
-		return note_refusal(client, why == rl_spread_no_memory ? REDLOCK_E_NOMEM : REDLOCK_E_INVAL, why);
+		return rl_life_refuse(client, why == rl_spread_no_memory ? REDLOCK_E_NOMEM : REDLOCK_E_INVAL, why);
 	rl_loop_enter(&part->loop);
 	error = make_all(part, names, options, ret_lock);
 	snprintf(text, sizeof text, "%s", error < 0 ? part->refusal : "");
 	rl_loop_leave(&part->loop);
-	return error < 0 && part != client ? note_refusal(client, error, text) : error;
+	return error < 0 && part != client ? rl_life_refuse(client, error, text) : error;
 }
 
 int redlock_lock_new_bytes(redlock_client *client, const void *name, size_t name_len,
@@ -313,8 +312,7 @@ int redlock_lock_new(redlock_client *client, const char *name, const struct redl
 int redlock_lock_new_many_bytes(redlock_client *client, const struct redlock_name *names, size_t count,
                                 const struct redlock_lock_options *options, redlock_lock **ret_lock)
 {
-	struct names all = {.list = names, .count = count, .several = true};
-	return enter_and_make(client, &all, options, ret_lock);
+	return enter_and_make(client, &(struct names){.list = names, .count = count}, options, ret_lock);
 }
 
 int redlock_lock_new_many(redlock_client *client, const char *const *names, size_t count,

@@ -182,15 +182,9 @@ static bool has_numbers(const struct redlock_lock_options *o, char *why, size_t 
 enum trait { COMPAT, FENCE, GUARD, NAMES, SETNX, SETNX_SAFE, SHARED, SLOTS, TOKEN, TRAITS };
 
 static const char *const traits[TRAITS] = {
-    [COMPAT] = "compat",
-    [FENCE] = "fence",
-    [GUARD] = "REDLOCK_GUARD_REQUIRE of the client",
-    [NAMES] = "redlock_lock_new_many()",
-    [SETNX] = "compat setnx",
-    [SETNX_SAFE] = "compat setnx-safe",
-    [SHARED] = "mode shared",
-    [SLOTS] = "slots",
-    [TOKEN] = "token",
+    [COMPAT] = "compat",       [FENCE] = "fence",        [GUARD] = "REDLOCK_GUARD_REQUIRE of the client",
+    [NAMES] = "several names", [SETNX] = "compat setnx", [SETNX_SAFE] = "compat setnx-safe",
+    [SHARED] = "mode shared",  [SLOTS] = "slots",        [TOKEN] = "token",
 };
 
 static const struct {

@@ -8,7 +8,7 @@
 /* The lock that is wanted, and its client. */
 struct rl_wish {
 	const struct redlock_lock_options *options;
-	bool several; /* names: redlock_lock_new_many() */
+	bool several; /* names */
 	int guard;    /* REDLOCK_GUARD_ */
 	unsigned node_count, quorum;
 	uint32_t node_timeout_ms; /* 0: by the TTL */

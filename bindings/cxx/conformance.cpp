@@ -45,7 +45,8 @@ words split(const std::string &text, char at)
 	words parts;
 	std::istringstream in(text);
 	for (std::string part; std::getline(in, part, at);)
-		parts.push_back(part);
+		if (!part.empty())
+			parts.push_back(part);
 	return parts;
 }
 
@@ -79,19 +80,21 @@ redlock::lock_options lock_options(redlock::lock_options o, std::map<std::string
 /** A lock of the scenario, as a program has it: a shared_mutex, a semaphore, or a mutex. */
 class claim {
 public:
-	claim(redlock::client &c, const words &names, std::map<std::string, std::string> given)
+	/** A list may have one name, or none. */
+	claim(redlock::client &c, const words &names, bool is_list, std::map<std::string, std::string> given)
 	{
 		redlock::lock_options o = lock_options(c.defaults(), given);
 		const bool shared = given.count("shared") != 0, slots = given.count("slots") != 0;
-		if (shared && names.size() == 1) {
+		if (shared && !is_list) {
 			o->slots = slots ? static_cast<unsigned>(std::stoul(given["slots"])) : 0;
 			both_ = std::make_unique<redlock::shared_mutex>(c, names[0], o);
-		} else if (slots && names.size() == 1) {
+		} else if (slots && !is_list) {
 			slots_ = std::make_unique<redlock::semaphore>(c, names[0], std::stoul(given["slots"]), o);
 		} else {
 			o->mode = shared ? REDLOCK_SHARED : REDLOCK_EXCLUSIVE;
 			o->slots = slots ? static_cast<unsigned>(std::stoul(given["slots"])) : 0;
-			one_ = std::make_unique<redlock::mutex>(c, names, o);
+			one_ = is_list ? std::make_unique<redlock::mutex>(c, names, o)
+			               : std::make_unique<redlock::mutex>(c, names[0], o);
 		}
 		any().on_lost([this] {
 			const std::lock_guard<std::mutex> guard(mutex_);
@@ -243,7 +246,8 @@ std::string make(const words &step)
 	for (std::string &name : names)
 		name = decode(name);
 	owner &its = owners.at(step[1]);
-	its.claims[step[2]] = std::make_unique<claim>(*its.client, names, std::move(given));
+	its.claims[step[2]] =
+	    std::make_unique<claim>(*its.client, names, step[3].find(',') != std::string::npos, std::move(given));
 	return "";
 }
 

@@ -160,7 +160,7 @@ export class Client extends EventEmitter {
 	 * OptionError, which names the node, the option or the line. */
 	constructor(urls?: string | Iterable<string>, options?: ClientOptions);
 	constructor(options: ClientOptions);
-	/** Acquires a lock. A list of names is one lock of all of them or none. */
+	/** Acquires a lock. A list of names is one lock of all of them or none; of one name, the lock of that name. */
 	lock(name: Bytes | Bytes[], options?: LockOptions): Promise<Lock>;
 	/** The same without waiting; null: somebody else holds it. */
 	tryLock(name: Bytes | Bytes[], options?: LockOptions): Promise<Lock | null>;

@@ -37,8 +37,8 @@ class Client extends EventEmitter {
 			this.#settings[name] = options[name] ?? SETTINGS[name];
 		}
 		const url = urls === undefined ? undefined : typeof urls === 'string' ? urls : Array.from(urls).join(',');
-		const sources = [options.cluster, options.file].map((name) => (name === undefined ? null : text(name)));
-		this.#link = expect(() => native.open(words({ url, ...options }, ours), url === undefined ? sources : null, this.#events,
+		const [cluster, file] = [options.cluster, options.file].map((name) => text(name ?? ''));
+		this.#link = expect(() => native.open(words({ url, ...options }, ours), cluster, file, this.#events,
 			(count) => this.#hear(count)));
 		open.add(this);
 	}
@@ -70,7 +70,7 @@ class Client extends EventEmitter {
 		const { retryCount, retryDelay, retryJitter, driftFactor, automaticExtensionThreshold, ...options } =
 			{ ...this.#settings, ...settings };
 		const wait = retryCount < 0 ? Infinity : retryCount * retryDelay;
-		return this.lock(resources.length === 1 ? resources[0] : resources, { ttl, wait, ...options });
+		return this.lock(resources, { ttl, wait, ...options });
 	}
 
 	async using(resources, ttl, settings, routine = settings) {

@@ -29,7 +29,7 @@ class Lock {
 		this.resources = Array.isArray(resources) ? [...resources] : [resources];
 		this.#wait = options.wait ?? Infinity;
 		this.#cancel = options.signal;
-		const names = Array.isArray(resources) ? resources.map(bytes) : bytes(resources);
+		const names = this.resources.map(bytes);
 		const token = options.token === undefined ? null : bytes(options.token);
 		this.#handle = expect(() => native.lock(link, names, words(options, OURS), token, id));
 	}

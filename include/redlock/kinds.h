@@ -30,6 +30,9 @@ extern "C" {
  * is always handed over from one client to the next, a plain lock that stands for all of them is the better
  * choice. A release wakes the next waiter of each name.
  *
+ * A list of one name makes the lock that redlock_lock_new() makes, with all its options and calls: a program
+ * whose list has one name today needs no other call. The rest of this comment is about two names or more.
+ *
  * Needs the right to run scripts. 1 to REDLOCK_MAX_NAMES names, no two alike, REDLOCK_MAX_NAME bytes with
  * their prefixes together. `options` as those of redlock_lock_new(), without `token`, `compat`, `slots` and
  * `mode`. With `fence` all names get the same number. redlock_query() and redlock_probe() are for one name,

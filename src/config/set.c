@@ -9,6 +9,7 @@
 #include <redlock/redlock.h>
 #include <redlock/url.h>
 
+#include "config/set.h"
 #include "config/sets.h"
 #include "config/url_list.h"
 #include "config/words.h"
@@ -23,6 +24,7 @@ struct redlock_option_store {
 	struct redlock_lock_options lock;
 	char **texts; /* all copies, also of values that were replaced */
 	size_t count;
+	const char **places; /* of the word in rl_words: the file and line, or the variable; NULL: none */
 	const char *urls[REDLOCK_MAX_NODES];
 	struct redlock_node_set sets[REDLOCK_MAX_SETS];
 	const char *set_urls[REDLOCK_MAX_SETS][REDLOCK_MAX_NODES];
@@ -71,9 +73,15 @@ static bool make_store(struct redlock_options *o)
 {
 	if (o->store != NULL)
 		return true;
-	o->store = calloc(1, sizeof *o->store);
-	if (o->store == NULL)
+	struct redlock_option_store *store = calloc(1, sizeof *store);
+	const char **places = calloc(rl_words_count, sizeof *places);
+	if (store == NULL || places == NULL) {
+		free(store);
+		free(places);
 		return false;
+	}
+	store->places = places;
+	o->store = store;
 	return true;
 }
 
@@ -286,7 +294,10 @@ int redlock_options_set(struct redlock_options *o, const char *name, const char 
 		return fail(o, REDLOCK_E_INVAL, "%s: %s", name, problem);
 	if (!make_store(o))
 		return fail(o, REDLOCK_E_NOMEM, "out of memory");
-	return set_parsed(o, word, value, number);
+	int error = set_parsed(o, word, value, number);
+	if (error == 0) /* this value is not that of the file: rl_set_place() must not name the file */
+		o->store->places[word - rl_words] = NULL;
+	return error;
 }
 
 int redlock_lock_options_set(struct redlock_lock_options *o, const char *name, const char *value,
@@ -431,6 +442,13 @@ int redlock_config_sets(const redlock_config *config, struct redlock_options *o)
 	return error;
 }
 
+static int keep_place(struct redlock_options *o, const struct rl_word *word, const char *where)
+{
+	const char *copy = keep(o->store, where, strlen(where));
+	o->store->places[word - rl_words] = copy;
+	return copy != NULL ? 0 : fail(o, REDLOCK_E_NOMEM, "out of memory");
+}
+
 static int set_all(struct redlock_options *o, const redlock_config *config)
 {
 	struct redlock_setting setting = {.size = sizeof setting};
@@ -451,9 +469,20 @@ static int set_all(struct redlock_options *o, const redlock_config *config)
 				return error; /* it says where */
 		} else if (word->home == RL_WORD_CLIENT || word->home == RL_WORD_LOCK) {
 			error = redlock_options_set(o, setting.name, setting.value);
+			if (error == 0)
+				error = keep_place(o, word, setting.where);
 		}
 	}
 	return error < 0 ? refuse(o, error, setting.where) : 0;
+}
+
+/* The default lock options are refused for a combination, of which `renew` is a part. */
+const char *rl_set_place(const struct redlock_options *o, const char *option)
+{
+	const struct rl_word *word = option != NULL ? rl_words_find(option) : NULL;
+	if (option != NULL && strcmp(option, "lock_options") == 0)
+		word = rl_words_find("renew");
+	return o->store != NULL && word != NULL ? o->store->places[word - rl_words] : NULL;
 }
 
 /* Names the sections that the file has: their nodes were meant, and none was chosen. */
@@ -510,5 +539,6 @@ void redlock_options_clear(struct redlock_options *o)
 		free(store->texts[i]);
 	}
 	free(store->texts);
+	free(store->places);
 	free(store);
 }

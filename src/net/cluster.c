@@ -457,23 +457,3 @@ void rl_cluster_tick(struct rl_clusters *c, struct rl_wire *wire, uint64_t now_n
 		if (c->owners[i] != NULL)
 			pay_all(c, i, wire, now_ns);
 }
-
-bool rl_cluster_renew(struct rl_clusters *c, uint64_t now_ns)
-{
-	bool ok = true;
-	for (unsigned i = 0; i < rl_cluster_count(c) && ok; i++) {
-		struct rl_endpoint *own = &c->servers[i]->link.endpoint, now;
-		const struct rl_endpoint *first = &c->list[c->servers[i]->id].link.endpoint;
-		ok = rl_url_server(first, own->host, own->port, &now);
-		if (!ok)
-			break;
-		struct rl_endpoint old = *own;
-		own->user = now.user;
-		own->password = now.password;
-		now.user = old.user;
-		now.password = old.password;
-		rl_url_free(&now);
-		rl_node_renew(c->servers[i], now_ns);
-	}
-	return ok;
-}

@@ -81,10 +81,6 @@ struct rl_node *rl_cluster_opening(const struct rl_clusters *clusters, uint64_t 
 uint64_t rl_cluster_deadline(const struct rl_clusters *clusters, uint64_t now_ns);
 void rl_cluster_tick(struct rl_clusters *clusters, struct rl_wire *wire, uint64_t now_ns);
 
-/* The servers that are not in the client's list have the first one's credentials from now on. False: out of
- * memory. */
-bool rl_cluster_renew(struct rl_clusters *clusters, uint64_t now_ns);
-
 /* The servers beside those of the client's list, by number. */
 static inline unsigned rl_cluster_count(const struct rl_clusters *c)
 {

@@ -126,8 +126,11 @@ tree_of() { # PID: it, its supervisor, guard and term
 	tree=$(tree_of "$A")
 	# shellcheck disable=SC2086 # a list
 	kill -s STOP $tree # so that none sees the end of another one
-	# shellcheck disable=SC2086 # a list
-	kill -s KILL $tree
+	# The guard first: after the end of a parent the kernel sends HUP and CONT to a group that is stopped. The
+	# last one of the list is the term.
+	for pid in $(tac <<<"$tree" | tail -n +2); do
+		kill -s KILL "$pid"
+	done
 	until_true has_logged 1 gain B
 	echo "# without a leader: $(($(logged gain B) - begin)) ms" >&3
 	has_logged 0 loss A

@@ -153,21 +153,19 @@ static void open_client(char **words, int count)
 	puts("ok");
 }
 
+/* NAME, or a list: NAME,NAME and NAME, and the empty one of a single comma. */
 static int make(redlock_client *client, char *list, const struct redlock_lock_options *options,
                 redlock_lock **ret_lock)
 {
 	struct redlock_name names[WORDS];
 	size_t count = 0;
-	for (char *next = list; next != NULL;) {
-		char *name = next;
-		next = strchr(name, ',');
-		if (next != NULL)
-			*next++ = '\0';
+	if (strchr(list, ',') == NULL)
+		return redlock_lock_new_bytes(client, list, decode(list), options, ret_lock);
+	for (char *rest = list, *name; (name = strtok_r(rest, ",", &rest)) != NULL; count++) {
 		names[count].bytes = name;
-		names[count++].len = decode(name);
+		names[count].len = decode(name);
 	}
-	return count == 1 ? redlock_lock_new_bytes(client, names[0].bytes, names[0].len, options, ret_lock)
-	                  : redlock_lock_new_many_bytes(client, names, count, options, ret_lock);
+	return redlock_lock_new_many_bytes(client, names, count, options, ret_lock);
 }
 
 /* lock CLIENT LABEL NAME,... NAME=VALUE... */

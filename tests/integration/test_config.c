@@ -491,7 +491,7 @@ TEST(a_handle_that_is_refused_says_why)
 	     true,
 	     "n",
 	     NULL},
-	    {"mode shared and redlock_lock_new_many() exclude each other: several names are exclusive",
+	    {"mode shared and several names exclude each other: several names are exclusive",
 	     {LOCK, .mode = REDLOCK_SHARED},
 	     false,
 	     "n",

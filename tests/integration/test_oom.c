@@ -9,8 +9,10 @@
 
 #include <redlock/ask.h>
 
+#include "client.h"
 #include "failmalloc.h"
 #include "fixture.h"
+#include "os/secret.h"
 
 enum { NODES = 3, TTL_MS = 20000, TIMEOUT_MS = 300, MAX_CALLS = 5000 };
 
@@ -21,6 +23,26 @@ struct outcome {
 };
 
 typedef void scenario(redlock_client *client, redlock_lock *lock, struct outcome *outcome);
+
+/* Passwords have pages of their own, which no malloc(3) makes: here it does, so that these are counted, too.
+ */
+char *copied_secret(const char *bytes, size_t size) __asm__("__wrap_rl_secret_copy");
+void freed_secret(char *secret) __asm__("__wrap_rl_secret_free");
+
+char *copied_secret(const char *bytes, size_t size)
+{
+	char *copy = malloc(size + 1);
+	if (copy == NULL)
+		return NULL;
+	memcpy(copy, bytes, size);
+	copy[size] = '\0';
+	return copy;
+}
+
+void freed_secret(char *secret)
+{
+	free(secret);
+}
 
 /* ---- scenarios ---- */
 
@@ -443,6 +465,76 @@ TEST(client_of_the_configuration_one_failure)
 	}
 	assert_in_range(k, failmalloc_works() ? 10 : 1, MAX_CALLS);
 	assert_int_equal(unsetenv("REDLOCK_CONFIG"), 0);
+}
+
+/* ---- new credentials ---- */
+
+/* Three sets, of which the last joins. One has a cluster that has two servers, one a node whose URL has a
+ * password. Nobody is there. */
+static redlock_client *open_sets_without_servers(void)
+{
+	static const char *const a[] = {"redis+cluster://127.0.0.1:1,127.0.0.1:2"};
+	static const char *const b[] = {"redis://127.0.0.1:3", "redis://own:own@127.0.0.1:4"};
+	static const char *const c[] = {"redis://127.0.0.1:5"};
+	static const struct redlock_node_set sets[] = {
+	    {.size = sizeof sets[0], .name = "a", .urls = a, .url_count = 1},
+	    {.size = sizeof sets[0], .name = "b", .urls = b, .url_count = 2},
+	    {.size = sizeof sets[0], .name = "c", .urls = c, .url_count = 1, .joining = 1}};
+	struct redlock_options options = fixture_client(NULL, 0);
+	options.sets = sets;
+	options.set_count = sizeof sets / sizeof sets[0];
+	options.user = "worker";
+	options.password = "old";
+	return fixture_open_with(&options);
+}
+
+/* How many servers of all sets are asked with this password. */
+static unsigned count_with(const redlock_client *client, const char *password)
+{
+	unsigned count = 0;
+	for (unsigned i = 0; i < rl_client_count(client); i++) {
+		const struct rl_nodes *nodes = &rl_client_part(client, i)->nodes;
+		for (unsigned k = 0; k < nodes->count; k++)
+			count += strcmp(nodes->list[k].link.endpoint.password, password) == 0;
+		for (unsigned k = 0; k < rl_cluster_count(nodes->clusters); k++)
+			count += strcmp(nodes->clusters->servers[k]->link.endpoint.password, password) == 0;
+	}
+	return count;
+}
+
+static void sweep_credentials(bool all_behind)
+{
+	enum { LENT = 8, OWN = 2 }; /* of each set alone, and of the first two with the one that joins */
+	unsigned long k = 1;
+	for (bool done = false; !done && k < MAX_CALLS; k++) {
+		failmalloc_arm(0, false);
+		redlock_client *client = open_sets_without_servers();
+		long live = failmalloc_outstanding();
+		failmalloc_arm(k, all_behind);
+		int error = redlock_set_credentials(client, "else", "new");
+		failmalloc_disarm();
+		done = failmalloc_failures() == 0;
+		if (error != 0 && error != REDLOCK_E_NOMEM)
+			fail_msg("failure %lu: %s", k, redlock_error_name(error));
+		assert_true(!done || error == 0);
+		if (count_with(client, error == 0 ? "new" : "old") != LENT)
+			fail_msg("failure %lu: %s, but %u have the old password and %u the new one", k,
+			         redlock_error_name(error), count_with(client, "old"), count_with(client, "new"));
+		assert_int_equal(count_with(client, "own"), OWN);
+		redlock_close(client);
+		assert_int_equal(live + failmalloc_outstanding(), 0);
+	}
+	assert_in_range(k, failmalloc_works() ? 2 * LENT + 2 : 2, MAX_CALLS - 1);
+}
+
+TEST(new_credentials_one_failure)
+{
+	sweep_credentials(false);
+}
+
+TEST(new_credentials_no_memory_from_then_on)
+{
+	sweep_credentials(true);
 }
 
 /* Without a failure everything works, or the tests above would prove nothing. */

@@ -30,6 +30,11 @@ SETS_ROWS = [
 		"for (unsigned i = 0; i < c->parts->count && got >= 0; i++) {", "for (unsigned i = 0; i < 1 && got >= 0; i++) {"),
 	("sets: handles of the first set alone are released", 29, "src/parts.c",
 		"for (unsigned i = 0; c->parts != NULL && i < c->parts->count; i++)\n\t\trl_client_release", "for (unsigned i = 0; c->parts != NULL && i < 1; i++)\n\t\trl_client_release"),
+	("sets: new credentials for some of the sets, where memory runs out", 36, "src/credentials.c",
+		"if (ok)\n\t\texchange_all(c, logins);", "if (logins != NULL)\n\t\texchange_all(c, logins);"),
+	("sets: new credentials for the first set alone", 36, "src/credentials.c",
+		"\t\t\texchange(&server_at(rl_client_part(c, i), k)->link.endpoint, logins++);",
+		"\t\t\tif (i == 0)\n\t\t\t\texchange(&server_at(rl_client_part(c, i), k)->link.endpoint, logins++);"),
 	("sets: events of the first set alone", 59, "src/nonblocking.c", "for (unsigned i = 0; i < rl_client_count(c) && !got; i++) {",
 		"for (unsigned i = 0; i < 1 && !got; i++) {"),
 ]

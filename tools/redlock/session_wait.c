@@ -15,7 +15,8 @@ enum {
 	LEAST_PATIENCE_NS = 1000000, /* for votes that were not needed */
 	PART_FOR_VOTES = 10,         /* and at most this part of the validity */
 	LEAST_DRAIN_NS = 2000000,    /* for releases */
-	SEND_ROUND_TRIPS = 4         /* for those that have not left */
+	SEND_ROUND_TRIPS = 4,        /* for those that have not left */
+	LEAST_ANSWER_NS = 200000000  /* for a server that a busy machine has suspended */
 };
 
 /* For releases of a value that may be used again. A silent connection is given up after 5 s, the next one is
@@ -154,6 +155,11 @@ static uint64_t at_most(uint64_t value, uint64_t limit)
 	return value < limit ? value : limit;
 }
 
+static uint64_t at_least(uint64_t least, uint64_t value)
+{
+	return value > least ? value : least;
+}
+
 /* The library decides with the first votes that suffice. This process is about to end, and with it its
  * connections: the slower nodes get half as much time again as the quorum took, so that a new or longer key
  * is on them too, and the keys of another holder are counted on all; but no more than a tenth of the
@@ -171,8 +177,7 @@ static uint64_t patience_ns(const struct session *session, const redlock_lock *l
 		return 0;
 	if (operation == REDLOCK_OP_RELEASE || (operation == REDLOCK_OP_QUERY && result == 0))
 		return 0; /* the one is drained, the other only wants to know */
-	if (patience < LEAST_PATIENCE_NS)
-		patience = LEAST_PATIENCE_NS;
+	patience = at_least(LEAST_PATIENCE_NS, patience);
 	if (result == 0)
 		patience = at_most(patience, redlock_remaining_ms(lock) * 1000000 / PART_FOR_VOTES);
 	return at_most(patience, timeout_ns);
@@ -212,7 +217,8 @@ bool session_drain(struct session *session, const redlock_lock *lock)
 	wait_while(session, lock, is_awaited, now_ns + drain_limit_ns(session, lock, round_trip_ns));
 	if (!any(session, lock, is_owed))
 		return true;
-	wait_while(session, lock, answers_late, now_ns + at_most(timeout_ns, spent_ns / 2));
+	wait_while(session, lock, answers_late,
+	           now_ns + at_most(timeout_ns, at_least(LEAST_ANSWER_NS, spent_ns / 2)));
 	wait_while(session, lock, is_unsent, now_ns + at_most(sending_ns, spent_ns / 2));
 	wait_while(session, lock, has_not_left, now_ns + sending_ns);
 	return !any(session, lock, is_owed);

@@ -120,7 +120,7 @@ func options(words []string) (o redlock.Options) {
 }
 
 func newLock(client, label, list string, words []string) error {
-	names := strings.Split(list, ",")
+	names := strings.FieldsFunc(list, func(r rune) bool { return r == ',' })
 	for i, name := range names {
 		names[i] = decode(name)
 	}

@@ -41,8 +41,8 @@ const verbs = {
 		clients[label].on('danger', (lock) => warned.add(lock));
 	},
 	lock(client, label, names, ...words) {
-		const list = names.split(',').map(decode);
-		locks[label] = clients[client].handle(list.length > 1 ? list : list[0], options(words));
+		const list = names.split(',').filter(Boolean).map(decode);
+		locks[label] = clients[client].handle(names.includes(',') ? list : list[0], options(words));
 	},
 	close: (label) => clients[label].close(),
 	errors: () => Object.keys(CLASSES).join(' '),

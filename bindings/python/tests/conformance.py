@@ -37,9 +37,9 @@ def lock(owner, label, names, *words):
     found = options(words)
     if "token" in found:
         found["token"] = found["token"].encode()
-    listed = [decode(name) for name in names.split(",")]
+    listed = [decode(name) for name in names.split(",") if name]
     owners[label], lost[label], danger[label] = owner, threading.Event(), threading.Event()
-    locks[label] = clients[owner].lock(listed if len(listed) > 1 else listed[0], on_lost=lost[label].set,
+    locks[label] = clients[owner].lock(listed if "," in names else listed[0], on_lost=lost[label].set,
                                        on_danger=danger[label].set, **found)
 
 
