@@ -508,24 +508,6 @@ lists() { # NODE RIGHT: it is among those that the user lacks
 	finds 0 members-change warning "not finished"
 }
 
-@test "a node that was a replica and has lost its record: the advice is one that works" {
-	rl init -q --fresh
-	on_node 2 replicaof 127.0.0.1 1
-	on_node 2 replicaof no one
-	on_node 2 flushall
-	doctor 2 --guard=require
-	finds 2 no-record warning "has lost it"
-	json_is '"restart it" in next(f for n in j["nodes"] for f in n["findings"] if f["check"] == "no-record")["advice"]'
-	want 78 rl init
-	kill_nodes KILL 2
-	"$REDLOCK_BIN" cluster start -q
-	want 0 rl init
-	doctor 1 --guard=require
-	finds 2 quarantine warning "it votes in"
-	lacks 2 no-record
-	lacks 2 vote
-}
-
 @test "a maximum TTL that was edited at one node" {
 	rl init -q --fresh --max-ttl 60s
 	on_nodes 2 hset redlock:set ttl 600000

@@ -21,7 +21,7 @@ enum holder_kind {
 
 enum holder_kind holder_kind_of(const struct redlock_finding *finding);
 
-/* What holder_text() writes of HOLDER_VALUE. */
+/* The text of holder_text() for HOLDER_VALUE. */
 #define HOLDER_TEXT_OTHER "'%s' of another client"
 
 /* "token", "setnx-time", ...: for programs. */

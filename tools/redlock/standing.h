@@ -75,9 +75,9 @@ struct standing {
 	unsigned endless;      /* keys without expiry */
 	unsigned forgetful;    /* nodes in quarantine without a key: they may have forgotten one */
 	uint64_t forgetful_ms; /* until the last of them votes again; 0: unknown */
-	/* Of a caller that has seen the holder before: */
+	/* Filled in by a caller that has seen the holder before. */
 	uint64_t seen_ms; /* the holder is known to have it for so long at least; 0: unknown */
-	bool renewed;     /* its key was given a later end meanwhile */
+	bool renewed;     /* the holder has extended its key meanwhile */
 };
 
 enum { STANDING_TEXT_MAX = HOLDER_TEXT_MAX + 160 };
@@ -102,7 +102,7 @@ const char *standing_text(const struct standing *standing, char *buffer, size_t 
 /* ", its key expires in 21.3 s"; "": nobody has it. Returns `buffer`. */
 const char *standing_life(const struct standing *standing, char *buffer, size_t size);
 
-/* What a user can do that wanted the lock, where waiting does not help: "; if its holder is gone: `redlock
+/* Tells a user that wanted the lock the next step where no wait helps: "; if its holder is gone: `redlock
  * break NAME`". "": nothing. */
 const char *standing_remedy(const struct standing *standing);
 

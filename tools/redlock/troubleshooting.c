@@ -232,7 +232,7 @@ struct page {
 	FILE *out;
 	const char *word; /* NULL: all rows */
 	size_t likeness;  /* of the message that the line is most like */
-	int phrase;       /* how much of the phrase the best row has, in the way PHRASES */
+	int phrase;       /* the most characters of the phrase that one row has; for PHRASES */
 	bool measures;    /* nothing is printed, and `phrase` is found */
 	const char *head; /* of the section; NULL: it is printed */
 	bool found;
