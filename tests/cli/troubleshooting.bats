@@ -81,9 +81,10 @@ teardown() {
 	finds seen "held by web-1:42 for 3.2 s at least"
 	finds place "place 3 of 40"
 	finds split "split: 3 different holders"
-	finds LATE "gets TERM in 5.0 s"
+	finds LATE "the command gets TERM in 5.0 s"
+	finds LS_UNREAD "redis://db-17.prod.example.com:6379 was not read"
 	finds BUSY_SLOTS "none of its 3 slots is free"
-	for word in "nothing that it ever prints" NOSUCHERROR "of of of of" zz; do
+	for word in "nothing that it ever prints" NOSUCHERROR "of of of of" zz "connection reset by peer" "why does my job not start"; do
 		want 1 "$REDLOCK_BIN" help troubleshooting "$word"
 	done
 }

@@ -176,7 +176,7 @@ static bool quotes(const char *line, const char *text)
 
 /* ---- a phrase that was printed ---- */
 
-enum { PHRASE_MAX = 200, TELLING_PHRASE = 6 };
+enum { PHRASE_MAX = 200, TELLING_PHRASE = 6, TELLING_SENTENCE = 12 };
 
 /* The most characters of the phrase that are the text's own, if the text may have been printed with the
  * phrase in it; -1: it may not. `most` has that for each rest of the phrase, from this place of the text on.
@@ -207,7 +207,8 @@ static int phrase_likeness(const char *phrase, const char *text)
 		extend_phrase(phrase, length, at, gap, most);
 		best = most[0] > best ? most[0] : best;
 	}
-	return best >= TELLING_PHRASE && best * 3 >= length * 2 ? best : 0;
+	bool is_most = best >= TELLING_PHRASE && best * 3 >= length * 2;
+	return is_most || (best >= TELLING_SENTENCE && best * 4 >= length) ? best : 0; /* URLs are long */
 }
 
 /* ---- a word that a server says ---- */
