@@ -532,7 +532,7 @@ void doctor_expand(const char *text, const char *detail, char *buffer, size_t si
 
 /* Writes the name of the user, where the nodes have the same one, into advice that asks for rights of USER.
  */
-static void name_user(const struct doctor *doctor, char *advice, size_t size)
+static void name_user(const char *user, char *advice, size_t size)
 {
 	static const char before[] = "SETUSER ", word[] = "USER";
 	char rest[GUARD_MOVE_MAX + 256];
@@ -541,7 +541,7 @@ static void name_user(const struct doctor *doctor, char *advice, size_t size)
 		return;
 	at += strlen(before);
 	snprintf(rest, sizeof rest, "%s", at + strlen(word));
-	snprintf(at, size - (size_t)(at - advice), "%s%s", doctor->session->user, rest);
+	snprintf(at, size - (size_t)(at - advice), "%s%s", user, rest);
 }
 
 void doctor_each_check(void (*visit)(void *user, const char *check, const char *text, const char *advice),
@@ -572,6 +572,7 @@ void doctor_check(const struct doctor *doctor, int node,
                   void (*visit)(void *user, const struct doctor_finding *finding), void *user)
 {
 	bool set = node < 0;
+	const char *user = doctor->session->user;
 	const struct doctor_node *seen = set ? NULL : &doctor->node[node];
 	const struct check *checks = set ? set_checks : node_checks;
 	size_t count =
@@ -590,7 +591,7 @@ void doctor_check(const struct doctor *doctor, int node,
 		doctor_expand(check->text, found.detail, finding.text, sizeof finding.text);
 		doctor_expand(found.advice != NULL ? found.advice : check->advice, found.detail, finding.advice,
 		              sizeof finding.advice);
-		name_user(doctor, finding.advice, sizeof finding.advice);
+		name_user(user, finding.advice, sizeof finding.advice);
 		visit(user, &finding);
 	}
 }
