@@ -270,7 +270,7 @@ static redlock_client *find_part(const redlock_client *c, const struct names *na
 	return parts->list[(choice.joins ? parts->joint : parts->alone)[choice.set]];
 }
 
-static int note_refusal(redlock_client *c, int error, const char *why)
+int rl_life_refuse(redlock_client *c, int error, const char *why)
 {
 	rl_loop_enter(&c->loop);
 	refuse(c, why);
@@ -288,12 +288,12 @@ static int enter_and_make(redlock_client *client, struct names *names,
 	const char *why = NULL;
 	redlock_client *part = client->parts != NULL ? find_part(client, names, &why) : client;
 	if (part == NULL)
-		return note_refusal(client, why == rl_spread_no_memory ? REDLOCK_E_NOMEM : REDLOCK_E_INVAL, why);
+		return rl_life_refuse(client, why == rl_spread_no_memory ? REDLOCK_E_NOMEM : REDLOCK_E_INVAL, why);
 	rl_loop_enter(&part->loop);
 	error = make_all(part, names, options, ret_lock);
 	snprintf(text, sizeof text, "%s", error < 0 ? part->refusal : "");
 	rl_loop_leave(&part->loop);
-	return error < 0 && part != client ? note_refusal(client, error, text) : error;
+	return error < 0 && part != client ? rl_life_refuse(client, error, text) : error;
 }
 
 int redlock_lock_new_bytes(redlock_client *client, const void *name, size_t name_len,

@@ -10,6 +10,9 @@
 int rl_life_make_rules(redlock_client *client, const struct redlock_lock_options *options, bool several,
                        struct rl_rules *ret);
 
+/* Notes why no handle was made, for redlock_client_last_error(). Returns `error`. */
+int rl_life_refuse(redlock_client *client, int error, const char *why);
+
 /* Takes the handle out of the client, giving back what is half acquired, and what is held if `release`. In a
  * child process nothing is sent. The memory stays. */
 void rl_life_detach(redlock_lock *lock, bool release);

@@ -36,15 +36,10 @@ namespace redlock {
 class options {
 public:
 	/** The defaults, for these nodes. Without any, set("url", ...) names them. */
-	explicit options(std::vector<std::string> urls = {}) : in_(std::make_unique<inside>())
+	explicit options(const std::vector<std::string> &urls = {}) : in_(std::make_unique<inside>())
 	{
-		in_->urls = std::move(urls);
-		for (const std::string &url : in_->urls)
-			in_->texts.push_back(detail::c_text(url));
-		in_->raw.urls = in_->texts.data();
-		in_->raw.url_count = in_->texts.size();
-		in_->raw.error_text = in_->why;
-		in_->raw.error_text_size = sizeof in_->why;
+		for (const std::string &url : urls)
+			detail::expect(redlock_options_add_url(&in_->raw, detail::c_text(url)), in_->why);
 	}
 
 	/** The configuration of the redlock command; "": as it says itself. what() names the file and the line.
@@ -71,13 +66,12 @@ private:
 	friend class client;
 	struct inside {
 		redlock_options raw;
-		std::vector<std::string> urls;
-		std::vector<const char *> texts;
 		char why[512] = "";
 		inside()
 		{
-			detail::check_library();
+			detail::expect(redlock_check_loaded(why, sizeof why), why);
 			redlock_options_init(&raw);
+			redlock_options_set_error_text(&raw, why, sizeof why);
 		}
 		~inside() { redlock_options_clear(&raw); }
 	};
@@ -110,7 +104,7 @@ private:
 class client {
 public:
 	/** what() of the error names the node or the option, and the cause. */
-	explicit client(std::vector<std::string> urls) : client(options(std::move(urls))) {}
+	explicit client(const std::vector<std::string> &urls) : client(options(urls)) {}
 	explicit client(const options &o) : core_(std::make_shared<detail::core>())
 	{
 		detail::expect(redlock_open(&o.in_->raw, &core_->raw), o.in_->why);
@@ -277,14 +271,6 @@ public:
 	 * keeper's thread must not throw, nor destroy the client. */
 	void on_lost(std::function<void()> call) { listener_->lost = std::move(call); }
 	void on_danger(std::function<void()> call) { listener_->danger = std::move(call); }
-#if defined(__cpp_lib_jthread)
-	/** Its stop is requested when the lock is lost. Each acquisition has its own: get it when the lock is
-	 * held. */
-	std::stop_token lost_token() const noexcept
-	{
-		return listener_->source().get_token();
-	}
-#endif
 
 	/** The token of the current or last acquisition. A client that knows it can extend and release. */
 	std::string token() const
@@ -295,15 +281,9 @@ public:
 		return {bytes, length};
 	}
 	/** The fencing token of the current or last acquisition; 0: none. */
-	std::uint64_t fence() const noexcept
-	{
-		return redlock_lock_fence(raw_.get());
-	}
+	std::uint64_t fence() const noexcept { return redlock_lock_fence(raw_.get()); }
 	/** Of several names, the index of the one that was busy. Throws errc::state if no node named one. */
-	unsigned obstacle() const
-	{
-		return number(redlock_lock_obstacle);
-	}
+	unsigned obstacle() const { return number(redlock_lock_obstacle); }
 
 	/** The vote of each node in the last operation. */
 	std::vector<vote> votes() const
@@ -325,10 +305,7 @@ public:
 		return length < 0 ? redlock_strerror(length) : text;
 	}
 
-	redlock_lock *native_handle() const noexcept
-	{
-		return raw_.get();
-	}
+	redlock_lock *native_handle() const noexcept { return raw_.get(); }
 
 	// In an event loop. `done` gets the result in dispatch(), or at once if the operation cannot begin.
 
@@ -340,14 +317,20 @@ public:
 	{
 		begin(REDLOCK_OP_ACQUIRE, REDLOCK_FOREVER, std::move(done));
 	}
-	template <class F> void async_unlock(F done)
-	{
-		begin(REDLOCK_OP_RELEASE, 0, std::move(done));
-	}
+	template <class F> void async_unlock(F done) { begin(REDLOCK_OP_RELEASE, 0, std::move(done)); }
 	template <class D, class F> void async_extend(D ttl, F done)
 	{
 		begin(REDLOCK_OP_EXTEND, detail::to_ms(ttl), std::move(done));
 	}
+
+#if defined(__cpp_lib_jthread)
+	/** Its stop is requested when the lock is lost. Each acquisition has its own: get it when the lock is
+	 * held. */
+	std::stop_token lost_token() const
+	{
+		return listener_->stop.token();
+	}
+#endif
 
 #if defined(__cpp_impl_coroutine)
 	// For co_await. They throw as the blocking calls do. The coroutine continues in dispatch(). One that is
@@ -447,23 +430,17 @@ private:
 		}
 	};
 
-	int prepare(std::uint64_t wait_ms) noexcept
-	{
-		const int result = redlock_lock_set_wait(raw_.get(), wait_ms);
-		if (result == 0)
-			listener_->renew_stop();
-		return result;
-	}
 	int acquire(std::uint64_t wait_ms) noexcept
 	{
-		const int result = prepare(wait_ms);
+		listener_->stop.renew();
+		const int result = redlock_lock_set_wait(raw_.get(), wait_ms);
 		return result < 0 ? result : redlock_acquire(raw_.get());
 	}
 	template <class F> void begin(redlock_operation what, std::uint64_t ms, F done)
 	{
-		int result = what == REDLOCK_OP_ACQUIRE ? prepare(ms) : 0;
-		if (result == 0)
-			result = redlock_start(raw_.get(), what, ms);
+		if (what == REDLOCK_OP_ACQUIRE)
+			listener_->stop.renew();
+		const int result = redlock_start(raw_.get(), what, ms);
 		if (result < 0)
 			done(detail::code_of(result));
 		else

@@ -61,20 +61,16 @@ inline const std::error_category &category() noexcept
 		std::string message(int code) const override { return redlock_strerror(code); }
 		std::error_condition default_error_condition(int code) const noexcept override
 		{
-			switch (code) {
-			case REDLOCK_E_BUSY:
-				return std::errc::resource_unavailable_try_again;
-			case REDLOCK_E_CANCELLED:
-				return std::errc::operation_canceled;
-			case REDLOCK_E_INVAL:
-				return std::errc::invalid_argument;
-			case REDLOCK_E_INTERRUPTED:
-				return std::errc::interrupted;
-			case REDLOCK_E_NOMEM:
-				return std::errc::not_enough_memory;
-			default:
-				return {code, *this};
-			}
+			static constexpr std::pair<int, std::errc> same[] = {
+			    {REDLOCK_E_BUSY, std::errc::resource_unavailable_try_again},
+			    {REDLOCK_E_CANCELLED, std::errc::operation_canceled},
+			    {REDLOCK_E_INVAL, std::errc::invalid_argument},
+			    {REDLOCK_E_INTERRUPTED, std::errc::interrupted},
+			    {REDLOCK_E_NOMEM, std::errc::not_enough_memory}};
+			for (const auto &[ours, standard] : same)
+				if (ours == code)
+					return standard;
+			return {code, *this};
 		}
 	};
 	static const redlock_category the_category;
@@ -140,40 +136,42 @@ inline const char *c_text(const std::string &text)
 	return text.c_str();
 }
 
-/** Throws if the loaded library is older than the header of the program, or breaks with it. */
-inline void check_library()
-{
-	char why[256] = "";
-	expect(redlock_check_loaded(why, sizeof why), why);
-}
+/** The stop that is requested when a lock is lost. The keeper's thread requests it while another thread may
+ * replace it. */
+#if defined(__cpp_lib_jthread)
+class stop {
+public:
+	void request() { get().request_stop(); }
+	std::stop_token token() { return get().get_token(); }
+	/** For the next acquisition. */
+	void renew()
+	{
+		const std::lock_guard<std::mutex> guard(mutex_);
+		if (source_.stop_requested())
+			source_ = std::stop_source();
+	}
+
+private:
+	std::stop_source get()
+	{
+		const std::lock_guard<std::mutex> guard(mutex_);
+		return source_;
+	}
+	std::mutex mutex_;
+	std::stop_source source_;
+};
+#else
+struct stop {
+	void request() noexcept {}
+	void renew() noexcept {}
+};
+#endif
 
 /** The callbacks of a lock. */
 struct listener {
 	std::function<void(std::error_code)> done; // of the operation that was started
 	std::function<void()> danger, lost;
-#if defined(__cpp_lib_jthread)
-	mutable std::mutex mutex; // the keeper's thread asks for the stop that another thread may replace
-	std::stop_source stop;
-
-	std::stop_source source() const
-	{
-		const std::lock_guard<std::mutex> guard(mutex);
-		return stop;
-	}
-	void request_stop() const
-	{
-		source().request_stop();
-	}
-	void renew_stop() noexcept
-	{
-		const std::lock_guard<std::mutex> guard(mutex);
-		if (stop.stop_requested())
-			stop = std::stop_source();
-	}
-#else
-	void request_stop() const noexcept {}
-	void renew_stop() noexcept {}
-#endif
+	detail::stop stop;
 
 	void hear(const redlock_event &event)
 	{
@@ -183,7 +181,7 @@ struct listener {
 			return;
 		}
 		if (event.kind == REDLOCK_EVENT_LOST)
-			request_stop();
+			stop.request();
 		if (event.kind == REDLOCK_EVENT_LOST && lost)
 			lost();
 		if (event.kind == REDLOCK_EVENT_DANGER && danger)

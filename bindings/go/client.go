@@ -15,37 +15,10 @@ package redlock
 /*
 #cgo LDFLAGS: -lredlock
 #include <poll.h>
-#include <string.h>
 #include <sys/epoll.h>
 #include <unistd.h>
 #include <fcntl.h>
 #include <redlock/loaded.h>
-
-// Options are NAME NUL VALUE NUL ... NUL.
-static const char *rlgo_next(const char *word)
-{
-	return word + strlen(word) + 1;
-}
-
-// From the configuration if load; "" as cluster or file: none is named.
-static int rlgo_open(redlock_client **client, const char *words, int load, const char *cluster, const char *file, char *why,
-	size_t size)
-{
-	struct redlock_options options;
-	int error = redlock_check_loaded(why, size);
-	if (error < 0)
-		return error;
-	redlock_options_init(&options);
-	redlock_options_set_error_text(&options, why, size);
-	if (load)
-		error = redlock_options_load(&options, *cluster ? cluster : NULL, *file ? file : NULL);
-	for (; error == 0 && *words; words = rlgo_next(rlgo_next(words)))
-		error = redlock_options_set(&options, words, rlgo_next(words));
-	if (error == 0)
-		error = redlock_open(&options, client);
-	redlock_options_clear(&options);
-	return error;
-}
 
 // An event, for Go's memory: without pointers.
 struct rlgo_event {
@@ -162,16 +135,19 @@ func Open(config Config) (*Client, error) {
 	for name, value := range config.Options {
 		settings[name] = value
 	}
-	load := C.int(1)
 	if config.URLs != nil {
-		settings["url"], load = strings.Join(config.URLs, ","), 0
+		settings["url"] = strings.Join(config.URLs, ",")
 	}
 	list, ok := words(settings)
 	if !ok {
 		return nil, newError(C.REDLOCK_E_INVAL, "")
 	}
 	var why sentence
-	if code := C.rlgo_open(&c.native, list, load, text(config.Cluster), text(config.File), &why[0], textSize); code < 0 {
+	code := C.redlock_check_loaded(&why[0], textSize)
+	if code == 0 {
+		code = C.redlock_open_words(list, text(config.Cluster), text(config.File), &why[0], textSize, &c.native)
+	}
+	if code < 0 {
 		return nil, newError(code, why.String())
 	}
 	c.turn <- struct{}{}

@@ -3,34 +3,18 @@
 package redlock
 
 /*
-#include <string.h>
 #include <redlock/redlock.h>
 
-// The names follow each other in bytes, and have these sizes. Options are as rlgo_open() takes them.
+// The names follow each other in bytes, and have these sizes.
 static int rlgo_lock(redlock_client *client, const char *bytes, const size_t *sizes, size_t count, const char *words,
-	void *token, size_t token_size, uintptr_t user, redlock_lock **lock, char *why, size_t size)
+	const void *token, size_t token_size, uintptr_t user, redlock_lock **lock)
 {
 	struct redlock_name names[REDLOCK_MAX_NAMES + 1];
-	struct redlock_lock_options options = {.size = sizeof options};
-	int error = redlock_client_lock_options(client, &options);
-	for (; error == 0 && *words; words += strlen(words) + 1) {
-		const char *name = words;
-		words += strlen(words) + 1;
-		error = redlock_lock_options_set(&options, name, words, why, size);
-	}
-	if (error < 0)
-		return error;
-	options.token = token_size > 0 ? token : NULL;
-	options.token_len = token_size;
-	options.user = (void *)user;
 	for (size_t i = 0; i < count && i <= REDLOCK_MAX_NAMES; i++) {
 		names[i] = (struct redlock_name){bytes, sizes[i]};
 		bytes += sizes[i];
 	}
-	error = redlock_lock_new_many_bytes(client, names, count, &options, lock);
-	if (error < 0)
-		redlock_client_last_error(client, why, size);
-	return error;
+	return redlock_lock_new_words(client, names, count, words, token_size > 0 ? token : NULL, token_size, (void *)user, lock);
 }
 */
 import "C"
@@ -83,22 +67,18 @@ func milliseconds(d time.Duration) C.uint64_t {
 // words are the options that are set, as redlock_config(3) has them.
 func (o *Options) words() map[string]string {
 	words := map[string]string{}
+	add := func(isSet bool, name, value string) {
+		if isSet {
+			words[name] = value
+		}
+	}
 	for name, d := range map[string]time.Duration{"ttl": o.TTL, "renew": o.Renew, "danger": o.Danger, "max-hold": o.MaxHold} {
-		if d != 0 {
-			words[name] = fmt.Sprintf("%dms", milliseconds(d))
-		}
+		add(d != 0, name, fmt.Sprintf("%dms", milliseconds(d)))
 	}
-	for name, set := range map[string]bool{"fence": o.Fence, "reentrant": o.Reentrant} {
-		if set {
-			words[name] = "yes"
-		}
-	}
-	if o.Shared {
-		words["mode"] = "shared"
-	}
-	if o.Slots != 0 {
-		words["slots"] = strconv.Itoa(o.Slots)
-	}
+	add(o.Shared, "mode", "shared")
+	add(o.Slots != 0, "slots", strconv.Itoa(o.Slots))
+	add(o.Fence, "fence", "yes")
+	add(o.Reentrant, "reentrant", "yes")
 	return words
 }
 
@@ -111,22 +91,23 @@ func (c *Client) NewLock(options Options, names ...string) (*Lock, error) {
 	}
 	c.last++
 	lock := &Lock{client: c, number: c.last, opts: options}
-	var why sentence
-	if code := lock.make(names, &why); code < 0 {
+	if code := lock.make(names); code < 0 {
+		var why sentence
+		C.redlock_client_last_error(c.native, &why[0], textSize)
 		return nil, newError(code, why.String())
 	}
 	c.locks[lock.number] = lock
 	return lock, nil
 }
 
-func (l *Lock) make(names []string, why *sentence) C.int {
+func (l *Lock) make(names []string) C.int {
 	list, _ := words(l.opts.words())
 	sizes := make([]C.size_t, len(names)+1)
 	for i, name := range names {
 		sizes[i] = C.size_t(len(name))
 	}
 	return C.rlgo_lock(l.client.native, text(strings.Join(names, "")), &sizes[0], C.size_t(len(names)), list,
-		unsafe.Pointer(text(string(l.opts.Token))), C.size_t(len(l.opts.Token)), C.uintptr_t(l.number), &l.native, &why[0], textSize)
+		unsafe.Pointer(text(string(l.opts.Token))), C.size_t(len(l.opts.Token)), C.uintptr_t(l.number), &l.native)
 }
 
 // ---- events ----
@@ -135,10 +116,7 @@ func (l *Lock) make(names []string, why *sentence) C.int {
 func (l *Lock) hear(event *C.struct_rlgo_event) {
 	switch event.kind {
 	case C.REDLOCK_EVENT_DONE:
-		if l.result != nil {
-			l.result <- event.result
-			l.result = nil
-		}
+		l.finish(event.result)
 	case C.REDLOCK_EVENT_LOST:
 		l.let(0, Lost)
 		if l.opts.OnLost != nil {
@@ -148,6 +126,14 @@ func (l *Lock) hear(event *C.struct_rlgo_event) {
 		if l.opts.OnDanger != nil {
 			go l.opts.OnDanger()
 		}
+	}
+}
+
+// finish tells the call that runs its result; the client is locked.
+func (l *Lock) finish(code C.int) {
+	if l.result != nil {
+		l.result <- code
+		l.result = nil
 	}
 }
 
@@ -163,30 +149,28 @@ func (l *Lock) let(first int, cause error) {
 func (l *Lock) drop(cause error, ended *Error) {
 	l.ended = ended
 	l.let(0, cause)
-	if l.result != nil {
-		l.result <- C.REDLOCK_E_CANCELLED
-		l.result = nil
-	}
+	l.finish(C.REDLOCK_E_CANCELLED)
 	C.redlock_lock_free(l.native)
 	l.native = nil
 	delete(l.client.locks, l.number)
 }
 
+func (l *Lock) start(operation uint32, ms C.uint64_t) (chan C.int, C.int) {
+	defer l.client.enter()()
+	if l.native == nil || l.result != nil {
+		return nil, C.REDLOCK_E_STATE
+	}
+	code := C.redlock_start(l.native, operation, ms)
+	if code == 0 {
+		l.result = make(chan C.int, 1)
+	}
+	return l.result, code
+}
+
 // run starts an operation and waits for its result. When ctx ends, the operation is cancelled; its result is awaited
 // even so, as it may have succeeded meanwhile.
 func (l *Lock) run(ctx context.Context, operation uint32, ms C.uint64_t) C.int {
-	result := make(chan C.int, 1)
-	l.client.mu.Lock()
-	if l.native == nil || l.result != nil {
-		l.client.mu.Unlock()
-		return C.REDLOCK_E_STATE
-	}
-	l.result = result
-	code := C.redlock_start(l.native, operation, ms)
-	if code < 0 {
-		l.result = nil
-	}
-	l.client.mu.Unlock()
+	result, code := l.start(operation, ms)
 	if code < 0 {
 		return code
 	}

@@ -37,8 +37,8 @@ class Client extends EventEmitter {
 			this.#settings[name] = options[name] ?? SETTINGS[name];
 		}
 		const url = urls === undefined ? undefined : typeof urls === 'string' ? urls : Array.from(urls).join(',');
-		const sources = [options.cluster, options.file].map((name) => (name === undefined ? null : text(name)));
-		this.#link = expect(() => native.open(words({ url, ...options }, ours), url === undefined ? sources : null, this.#events,
+		const [cluster, file] = [options.cluster, options.file].map((name) => text(name ?? ''));
+		this.#link = expect(() => native.open(words({ url, ...options }, ours), cluster, file, this.#events,
 			(count) => this.#hear(count)));
 		open.add(this);
 	}

@@ -65,18 +65,16 @@ static char *bytes(napi_env env, napi_value value, size_t *ret_len)
 	return is_buffer && data == NULL ? "" : data;
 }
 
-static int integer(napi_env env, napi_value value)
-{
-	int32_t result = 0;
-	napi_get_value_int32(env, value, &result);
-	return result;
-}
-
 static double real(napi_env env, napi_value value)
 {
 	double result = 0;
 	napi_get_value_double(env, value, &result);
 	return result;
+}
+
+static int integer(napi_env env, napi_value value)
+{
+	return (int)real(env, value);
 }
 
 /* A duration in ms; a number too large for the library, Infinity among them, is REDLOCK_FOREVER. */
@@ -233,34 +231,14 @@ static napi_value adopt(napi_env env, redlock_client *redlock, napi_value number
 	return object;
 }
 
-/* The value after an option's name; options are NAME NUL VALUE NUL ... NUL. */
-static char *value_of(char *name)
-{
-	return name + strlen(name) + 1;
-}
-
-/* open(options, sources, numbers, hear): `sources` are null, or the cluster and the file of the
- * configuration. */
+/* open(options, cluster, file, numbers, hear): "" as `cluster` and `file` names none. */
 CALL(open_client)
 {
 	char why[TEXT] = "";
-	struct redlock_options options;
 	redlock_client *redlock = NULL;
-	napi_value cluster = NULL, file = NULL;
-	bool is_configured = false;
-	int error = 0;
-	redlock_options_init(&options);
-	redlock_options_set_error_text(&options, why, sizeof why);
-	if (napi_is_array(env, args[1], &is_configured) == napi_ok && is_configured &&
-	    napi_get_element(env, args[1], 0, &cluster) == napi_ok &&
-	    napi_get_element(env, args[1], 1, &file) == napi_ok)
-		error = redlock_options_load(&options, bytes(env, cluster, NULL), bytes(env, file, NULL));
-	for (char *name = bytes(env, args[0], NULL); error == 0 && *name != '\0'; name = value_of(value_of(name)))
-		error = redlock_options_set(&options, name, value_of(name));
-	if (error == 0)
-		error = redlock_open(&options, &redlock);
-	redlock_options_clear(&options);
-	return error < 0 ? fail(env, error, why) : adopt(env, redlock, args[2], args[3]);
+	int error = redlock_open_words(bytes(env, args[0], NULL), bytes(env, args[1], NULL),
+	                               bytes(env, args[2], NULL), why, sizeof why, &redlock);
+	return error < 0 ? fail(env, error, why) : adopt(env, redlock, args[3], args[4]);
 }
 
 #define CLIENT ((struct client *)external(env, args[0]))
@@ -309,35 +287,27 @@ static void finalize_lock(napi_env env, void *data, void *hint)
 	redlock_lock_free(data);
 }
 
-static int make_lock(napi_env env, redlock_client *redlock, napi_value names,
-                     const struct redlock_lock_options *options, redlock_lock **ret_lock)
-{
-	struct redlock_name list[REDLOCK_MAX_NAMES + 1];
-	uint32_t count = 0, i = 0;
-	napi_value name;
-	napi_get_array_length(env, names, &count);
-	for (; i < count && i <= REDLOCK_MAX_NAMES && napi_get_element(env, names, i, &name) == napi_ok; i++)
-		list[i].bytes = bytes(env, name, &list[i].len);
-	return redlock_lock_new_many_bytes(redlock, list, i, options, ret_lock);
-}
-
 /* lock(client, [name, ...], options, token or null, number) */
 CALL(lock)
 {
 	redlock_client *redlock = CLIENT->redlock;
+	struct redlock_name names[REDLOCK_MAX_NAMES + 1];
+	uint32_t count = 0, i = 0;
 	char why[TEXT] = "";
-	struct redlock_lock_options options = {.size = sizeof options};
 	redlock_lock *made = NULL;
-	napi_value object = NULL;
-	int error = redlock_client_lock_options(redlock, &options);
-	for (char *name = bytes(env, args[2], NULL); error == 0 && *name != '\0'; name = value_of(value_of(name)))
-		error = redlock_lock_options_set(&options, name, value_of(name), why, sizeof why);
-	options.token = bytes(env, args[3], &options.token_len);
-	options.user = (void *)(uintptr_t)real(env, args[4]); /* NOLINT: a number, as the event returns it */
-	if (error == 0 && (error = make_lock(env, redlock, args[1], &options, &made)) < 0)
+	napi_value name, object = NULL;
+	size_t token_len = 0;
+	const char *token = bytes(env, args[3], &token_len);
+	napi_get_array_length(env, args[1], &count);
+	for (; i < count && i <= REDLOCK_MAX_NAMES && napi_get_element(env, args[1], i, &name) == napi_ok; i++)
+		names[i].bytes = bytes(env, name, &names[i].len);
+	int error = redlock_lock_new_words(redlock, names, i, bytes(env, args[2], NULL), token, token_len,
+	                                   (void *)(uintptr_t)real(env, args[4]), /* NOLINT: a number */
+	                                   &made);
+	if (error < 0) {
 		redlock_client_last_error(redlock, why, sizeof why);
-	if (error < 0)
 		return fail(env, error, why);
+	}
 	napi_create_external(env, made, finalize_lock, NULL, &object);
 	return object;
 }

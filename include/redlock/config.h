@@ -85,6 +85,33 @@ REDLOCK_API REDLOCK_MUST_CHECK int redlock_open_configured(const char *cluster, 
                                                            size_t error_text_size,
                                                            redlock_client **ret_client);
 
+/*
+ * A client and a handle in one call each, with all options as text: for languages that read no C headers.
+ * `words` are options by name, with values as redlock_options_set() has them, each with its NUL, and one more
+ * NUL; NULL: none.
+ *
+ *     "url\0redis://10.0.0.1,redis://10.0.0.2\0node-timeout\0500ms\0"
+ *
+ * Without `url` among the words, redlock_open_words() first loads the configuration, as
+ * redlock_options_load() does: NULL or "" as `cluster` and `file` name none. On failure error_text, which may
+ * be NULL, receives the sentence of the call that has failed, else "". Errors: those of
+ * redlock_options_load(), redlock_options_set() and redlock_open().
+ *
+ * redlock_lock_new_words() makes a handle of 1 to REDLOCK_MAX_NAMES names, with the options of the client and
+ * those in the words of redlock_lock_options_set(). `token` has any bytes and is copied; NULL: none, unless
+ * the words have one. `user` is that of the options. Errors: as redlock_lock_new_many_bytes();
+ * redlock_client_last_error() also has the sentence for a wrong option.
+ */
+struct redlock_name;
+REDLOCK_API REDLOCK_MUST_CHECK int redlock_open_words(const char *words, const char *cluster,
+                                                      const char *file, char *error_text,
+                                                      size_t error_text_size, redlock_client **ret_client);
+REDLOCK_API REDLOCK_MUST_CHECK int redlock_lock_new_words(redlock_client *client,
+                                                          const struct redlock_name *names, size_t count,
+                                                          const char *words, const void *token,
+                                                          size_t token_len, void *user,
+                                                          redlock_lock **ret_lock);
+
 /* Set `error_text`, and `trace`: for languages that know no more of the struct than its size, by
  * redlock_constant("sizeof redlock_options"), and set all other options by name. The buffer stays the
  * caller's, and redlock_open() writes to it too. NULL options are ignored. */

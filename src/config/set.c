@@ -294,7 +294,10 @@ int redlock_options_set(struct redlock_options *o, const char *name, const char 
 		return fail(o, REDLOCK_E_INVAL, "%s: %s", name, problem);
 	if (!make_store(o))
 		return fail(o, REDLOCK_E_NOMEM, "out of memory");
-	return set_parsed(o, word, value, number);
+	int error = set_parsed(o, word, value, number);
+	if (error == 0) /* this value is not that of the file: rl_set_place() must not name the file */
+		o->store->places[word - rl_words] = NULL;
+	return error;
 }
 
 int redlock_lock_options_set(struct redlock_lock_options *o, const char *name, const char *value,

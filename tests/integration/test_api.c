@@ -95,6 +95,13 @@ static struct redlock_options usable(void)
 	X(options_load, REDLOCK_E_INVAL, redlock_options_load(NULL, NULL, "/dev/null"),                          \
 	  redlock_options_load(&s->set, NULL, "/dev/null"))                                                      \
 	X(open_configured, REDLOCK_E_INVAL, redlock_open_configured("none", to.bytes, 9, NULL), 0)               \
+	X(open_words, REDLOCK_E_INVAL, redlock_open_words("url\0redis://h\0", "", "", to.bytes, 9, NULL), 0)     \
+	X(lock_new_words, REDLOCK_E_INVAL,                                                                       \
+	  redlock_lock_new_words(NULL, &name, 1, NULL, NULL, 0, NULL, &to.lock), 0)                              \
+	X(lock_new_words, REDLOCK_E_INVAL,                                                                       \
+	  redlock_lock_new_words(s->client, NULL, 1, NULL, NULL, 0, NULL, &to.lock), 0)                          \
+	X(lock_new_words, REDLOCK_E_INVAL,                                                                       \
+	  redlock_lock_new_words(s->client, &name, 1, NULL, NULL, 0, NULL, NULL), 0)                             \
 	X(options_set_error_text, 0, NOTHING(redlock_options_set_error_text(NULL, to.bytes, 9)),                 \
 	  NOTHING(redlock_options_set_error_text(&o, to.bytes, 9)))                                              \
 	X(options_set_trace, 0, NOTHING(redlock_options_set_trace(NULL, NULL, NULL)),                            \

@@ -325,4 +325,71 @@ TEST(a_client_of_the_configuration)
 	assert_int_equal(unsetenv("REDLOCK_CONFIG"), 0);
 }
 
+/* All options as text; without `url` the configuration has the nodes, and the words count more than it. */
+TEST(a_client_and_a_handle_of_words)
+{
+	char why[256] = "?", words[256];
+	const struct redlock_name job = {"job", 3};
+	redlock_client *client = NULL;
+	redlock_lock *lock = NULL;
+	int size = snprintf(words, sizeof words, "url%c%s%cttl%c9s%c", 0, servers.urls[0], 0, 0, 0);
+	assert_in_range(size, 1, sizeof words - 1);
+	assert_int_equal(setenv("REDLOCK_CONFIG", "/nonexistent", 1), 0);
+	expect_ok(NULL, redlock_open_words(words, NULL, NULL, why, sizeof why, &client));
+	assert_string_equal(why, "");
+	expect_ok(NULL, redlock_lock_new_words(client, &job, 1, NULL, NULL, 0, why, &lock));
+	assert_ptr_equal(redlock_lock_user(lock), why);
+	expect_ok(lock, redlock_acquire(lock));
+	assert_in_range(redlock_remaining_ms(lock), 1, 9000);
+	expect_ok(lock, redlock_release(lock));
+	redlock_lock_free(lock);
+	expect_ok(NULL, redlock_lock_new_words(client, &job, 1,
+	                                       "ttl\0"
+	                                       "5s\0",
+	                                       "a\0b", 3, NULL, &lock));
+	expect_ok(lock, redlock_acquire(lock));
+	assert_in_range(redlock_remaining_ms(lock), 1, 5000);
+	char token[REDLOCK_MAX_TOKEN + 1];
+	size_t len = 0;
+	expect_ok(lock, redlock_lock_token(lock, token, sizeof token, &len));
+	assert_int_equal(len, 3);
+	expect_ok(lock, redlock_release(lock));
+	redlock_lock_free(lock);
+	lock = NULL;
+	expect_result(NULL, REDLOCK_E_INVAL,
+	              redlock_lock_new_words(client, &job, 1, "ttl\0soon\0", NULL, 0, NULL, &lock));
+	redlock_client_last_error(client, why, sizeof why);
+	assert_memory_equal(why, "ttl: ", 5);
+	expect_result(NULL, REDLOCK_E_INVAL, redlock_lock_new_words(client, &job, 1, NULL, "", 0, NULL, &lock));
+	assert_null(lock);
+	redlock_close(client);
+
+	expect_result(NULL, REDLOCK_E_CONFIG, redlock_open_words("", "", "", why, sizeof why, &client));
+	expect_ok(NULL, redlock_open_words("ttl\0"
+	                                   "5s\0",
+	                                   "", config_with("ttl = 9s"), why, sizeof why, &client));
+	expect_ok(NULL, redlock_lock_new_words(client, &job, 1, "", NULL, 0, NULL, &lock));
+	expect_ok(lock, redlock_acquire(lock));
+	assert_in_range(redlock_remaining_ms(lock), 1, 5000);
+	redlock_lock_free(lock);
+	redlock_close(client);
+	expect_result(NULL, REDLOCK_E_INVAL,
+	              redlock_open_words("tll\0"
+	                                 "5s\0",
+	                                 NULL, config_with(""), why, sizeof why, &client));
+	assert_non_null(strstr(why, "tll"));
+	/* The file is named for a value of the file alone. */
+	const char *file = config_with("ttl = 9s\nrenew = 20s");
+	expect_result(NULL, REDLOCK_E_INVAL, redlock_open_words("", "", file, why, sizeof why, &client));
+	assert_non_null(strstr(why, "redlock.conf:3: "));
+	file = config_with("ttl = 9s\nrenew = 1s");
+	expect_result(NULL, REDLOCK_E_INVAL,
+	              redlock_open_words("renew\0"
+	                                 "20s\0",
+	                                 "", file, why, sizeof why, &client));
+	assert_non_null(strstr(why, "renew"));
+	assert_null(strstr(why, "redlock.conf"));
+	assert_int_equal(unsetenv("REDLOCK_CONFIG"), 0);
+}
+
 SERVER_TESTS(7)

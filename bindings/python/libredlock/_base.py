@@ -10,7 +10,7 @@ import time
 import weakref
 from typing import Any, Callable, Generic, Iterable, List, Mapping, Optional, Sequence, Tuple, Type, TypeVar, Union
 
-from ._errors import LockBusy, Vote, error_of, expect, text
+from ._errors import Vote, error_of, expect, text
 from ._native import ffi, lib
 
 DONE, DANGER, LOST = lib.REDLOCK_EVENT_DONE, lib.REDLOCK_EVENT_DANGER, lib.REDLOCK_EVENT_LOST
@@ -20,9 +20,9 @@ Callback = Callable[[], object]
 L = TypeVar("L", bound="BaseLock")
 
 
-def to_ms(seconds: Optional[float]) -> int:
-    """Seconds as the library takes them, rounded up; None: without a limit."""
-    return 2**64 - 1 if seconds is None or math.isinf(seconds) else max(0, math.ceil(seconds * 1000))
+def to_ms(seconds: float) -> int:
+    """Seconds as the library takes them, rounded up; infinite: without a limit."""
+    return 2**64 - 1 if math.isinf(seconds) else max(0, math.ceil(seconds * 1000))
 
 
 def c_text(text: str) -> bytes:
@@ -32,8 +32,9 @@ def c_text(text: str) -> bytes:
     return text.encode()
 
 
-def words(options: Mapping[str, Option]) -> Iterable[Tuple[bytes, bytes]]:
-    """Options in the words of redlock_config(3): `max_hold=1.5` is "max-hold", "1500ms"."""
+def words(options: Mapping[str, Option]) -> bytes:
+    """Options in the words of redlock_config(3): `max_hold=1.5` is "max-hold", "1500ms", each with a NUL."""
+    found = b""
     for option, value in options.items():
         name = option.replace("_", "-")
         if isinstance(value, bool):
@@ -41,7 +42,8 @@ def words(options: Mapping[str, Option]) -> Iterable[Tuple[bytes, bytes]]:
         elif isinstance(value, (int, float)) and lib.redlock_option_is_duration(c_text(name)):
             value = f"{to_ms(value)}ms"
         if value is not None:
-            yield c_text(name), c_text(str(value))
+            found += c_text(name) + b"\0" + c_text(str(value)) + b"\0"
+    return found
 
 
 class Native:
@@ -49,19 +51,10 @@ class Native:
 
     def __init__(self, urls: Optional[Sequence[str]], cluster: Optional[str], file: Optional[str],
                  more: Mapping[str, Option]) -> None:
-        options, why, found = ffi.new("struct redlock_options *"), ffi.new("char[512]"), ffi.new("redlock_client **")
-        lib.redlock_options_init(options)
-        lib.redlock_options_set_error_text(options, why, 512)
-        result = 0
-        try:
-            if urls is None:
-                result = lib.redlock_options_load(options, *(ffi.NULL if n is None else c_text(n) for n in (cluster, file)))
-            for name, value in words({"url": None if urls is None else ",".join(urls), "interruptible": True, **more}):
-                result = result or lib.redlock_options_set(options, name, value)
-            result = result or lib.redlock_open(options, found)
-        finally:
-            lib.redlock_options_clear(options)
-        expect(result, why)
+        found, why = ffi.new("redlock_client **"), ffi.new("char[512]")
+        named: Mapping[str, Option] = {} if urls is None else {"url": ",".join(urls)}
+        expect(lib.redlock_open_words(words({**named, "interruptible": True, **more}), c_text(cluster or ""),
+                                      c_text(file or ""), why, 512, found), why)
         self.client = found[0]
         self.locks: "weakref.WeakValueDictionary[int, BaseLock]" = weakref.WeakValueDictionary()
         self.last = 0
@@ -69,16 +62,14 @@ class Native:
         self.events[0].size = ffi.sizeof("struct redlock_event")
         self.idle = threading.Condition()  # is held during calls that do not block; close() waits for the others
         self.calls = 0  # blocking calls that run
-        self.kept = False
         self.watcher: Optional[threading.Thread] = None
         self.stop: Tuple[int, int] = (-1, -1)
         natives.add(self)
 
     def keep(self, watch: bool) -> None:
         """Starts the thread that renews locks, and the one that calls back."""
-        if not self.kept:
-            expect(lib.redlock_keeper_start(self.client))
-            self.kept = True
+        result = lib.redlock_keeper_start(self.client)
+        expect(0 if result == lib.REDLOCK_E_STATE else result)  # STATE: it runs
         if watch and self.watcher is None:
             self.stop = os.pipe()
             self.watcher = threading.Thread(target=self._watch, name="libredlock", daemon=True)
@@ -101,8 +92,8 @@ class Native:
 
     def hear(self, count: int) -> None:
         """Passes events on to their locks: all are taken before, since a callback may lead to another turn."""
-        taken = [self.events[i] for i in range(count)]
-        for number, *event in [(int(ffi.cast("uintptr_t", e.user)), e.kind, e.operation, e.result) for e in taken]:
+        taken = [(int(ffi.cast("uintptr_t", e.user)), e.kind, e.operation, e.result) for e in self.events[0:count]]
+        for number, *event in taken:
             lock = self.locks.get(number)
             if lock is not None:
                 lock._hear(*event)
@@ -151,9 +142,9 @@ def rest_at_the_end() -> None:
         threading.Event().wait()
 
 
-def limit(blocking: bool, timeout: Optional[float]) -> Optional[float]:
-    """The seconds of acquire(blocking, timeout); None: without a limit."""
-    return 0 if not blocking else None if timeout in (-1, None) else timeout
+def limit(blocking: bool, timeout: Optional[float]) -> float:
+    """The seconds of acquire(blocking, timeout)."""
+    return 0 if not blocking else math.inf if timeout is None or timeout == -1 else timeout
 
 
 class BaseLock:
@@ -168,34 +159,19 @@ class BaseLock:
         self._client, self._native = client, client._native
         self._wait, self._on_lost, self._on_danger = wait, on_lost, on_danger
         self.name: Union[Name, Tuple[Name, ...]] = name if isinstance(name, (str, bytes)) else tuple(name)
-        options, why = ffi.new("struct redlock_lock_options *"), ffi.new("char[512]")
-        lib.redlock_lock_options_init(options)
-        with self._native.idle:
-            result = lib.redlock_client_lock_options(client._open(), options)
-        for option, value in words(more):
-            result = result or lib.redlock_lock_options_set(options, option, value, why, 512)
-        if token is not None:
-            kept = ffi.from_buffer(token)
-            options.token, options.token_len = kept, len(token)
-        self._renews = bool(options.renew_ms)
-        expect(result, why)
-        with self._native.idle:
-            client._open()
-            self._native.last = number = self._native.last + 1
-            options.user = ffi.cast("void *", number)
-            self._handle = ffi.gc(self._make(options), lib.redlock_lock_free)
-            self._native.locks[number] = self
-
-    def _make(self, options: Any) -> Any:
-        found, client = ffi.new("redlock_lock **"), self._native.client
         listed = self.name if isinstance(self.name, tuple) else (self.name,)
-        bytes_of = [ffi.from_buffer(n.encode() if isinstance(n, str) else n) for n in listed]
-        names = ffi.new("struct redlock_name[]", [(b, len(b)) for b in bytes_of])
-        result = lib.redlock_lock_new_many_bytes(client, names, len(names), options, found)
-        why = ffi.new("char[512]")
-        lib.redlock_client_last_error(client, why, 512)
-        expect(result, why)
-        return found[0]
+        kept = [ffi.from_buffer(n.encode() if isinstance(n, str) else n) for n in listed]
+        names = ffi.new("struct redlock_name[]", [(n, len(n)) for n in kept])
+        value = ffi.NULL if token is None else ffi.from_buffer(token)
+        found, why = ffi.new("redlock_lock **"), ffi.new("char[512]")
+        with self._native.idle:
+            self._native.last = number = self._native.last + 1
+            result = lib.redlock_lock_new_words(client._open(), names, len(names), words(more), value, len(token or b""),
+                                                ffi.cast("void *", number), found)
+            lib.redlock_client_last_error(self._native.client, why, 512)
+            expect(result, why)
+            self._handle = ffi.gc(found[0], lib.redlock_lock_free)
+            self._native.locks[number] = self
 
     def _hear(self, kind: int, operation: int, result: int) -> None:
         call = self._on_lost if kind == LOST else self._on_danger if kind == DANGER else None
@@ -220,9 +196,6 @@ class BaseLock:
     def _expect(self, result: int) -> None:
         if result < 0:
             raise error_of(result, self.error, self.votes)
-
-    def _busy(self) -> LockBusy:
-        return LockBusy(self.error, lib.REDLOCK_E_BUSY, self.votes)
 
     def _is(self, result: int, no: int) -> bool:
         if result != no:

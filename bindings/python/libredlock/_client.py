@@ -5,7 +5,7 @@ from typing import Any, Callable, Optional
 
 from ._base import BaseClient, BaseLock, limit, rest_at_the_end, to_ms
 from ._errors import expect
-from ._native import lib
+from ._native import ffi, lib
 
 
 class Lock(BaseLock):
@@ -23,12 +23,11 @@ class Lock(BaseLock):
         and LockStateError if this object holds the lock already."""
         if not blocking and timeout not in (-1, None):
             raise ValueError("can't specify a timeout for a non-blocking call")
-        seconds = limit(blocking, timeout)
-        end = None if seconds is None else time.monotonic() + seconds
+        end = time.monotonic() + limit(blocking, timeout)
 
         def attempt() -> Any:
-            left = None if end is None else end - time.monotonic()
-            return lib.redlock_lock_set_wait(self._handle, to_ms(left)) or lib.redlock_acquire(self._handle)
+            ms = to_ms(end - time.monotonic())
+            return lib.redlock_lock_set_wait(self._handle, ms) or lib.redlock_acquire(self._handle)
 
         return self._is(self._client._blocking(attempt), lib.REDLOCK_E_BUSY)
 
@@ -55,7 +54,7 @@ class Lock(BaseLock):
 
     def __enter__(self) -> "Lock":
         if not self.acquire(timeout=self._wait):
-            raise self._busy()
+            self._expect(lib.REDLOCK_E_BUSY)
         return self
 
     def __exit__(self, *raised: Any) -> None:
@@ -75,7 +74,9 @@ class Client(BaseClient[Lock]):
 
     def _attend(self, lock: Lock) -> None:
         calls_back = bool(lock._on_lost or lock._on_danger)
-        if lock._renews or calls_back:
+        terms = ffi.new("struct redlock_terms *", {"size": ffi.sizeof("struct redlock_terms")})
+        expect(lib.redlock_lock_terms(lock._handle, terms))
+        if terms.renew_ms or calls_back:
             with self._native.idle:
                 self._open()
                 self._native.keep(calls_back)

@@ -51,7 +51,7 @@ class Lock(BaseLock):
 
     async def __aenter__(self) -> "Lock":
         if not await self.acquire(timeout=self._wait):
-            raise self._busy()
+            self._expect(lib.REDLOCK_E_BUSY)
         self._lost, self._task = False, asyncio.current_task()
         return self
 
