@@ -62,7 +62,7 @@ everything_works() {
 	for right in set get; do
 		give "${rule/ +$right / }"
 		want 76 rl run "${nodes[@]}" -n "job-${right}0" -- true
-		says "the user lacks the rights +$right: permit them on each node: ACL SETUSER USER +$right"
+		says "the user lacks the rights +$right: permit them on each node: ACL SETUSER redlock +$right"
 	done
 	# Two of the three must have been asked before the refusals end the attempt, which takes turns on a busy machine.
 	for ((try = 0; try < 20; try++)); do
@@ -84,6 +84,26 @@ everything_works() {
 	[[ $output != *quarantine* ]]
 	want 2 rl doctor "${nodes[@]}"
 	[[ $output == *"permit +info"* && $output != *quarantine* ]] || { echo "$output" && return 1; }
+}
+
+@test "advice on rights names the user: that of the URLs, the default user, or none where the nodes have different ones" {
+	advises() { # CODE TEXT URL...
+		local code=$1 text=$2 urls=()
+		for url in "${@:3}"; do urls+=(-r "$url"); done
+		run --separate-stderr rl doctor --prefix app: "${urls[@]}"
+		[[ $output == *"$text"* ]] || { echo "not advised: $text" && echo "$output" && return 1; }
+	}
+	give "${rule/ +get / }"
+	give "${rule/ +get / }" other
+	urls=("$(node_url 1)" "$(node_url 2)" "$(node_url 3)")
+	advises 2 "ACL SETUSER redlock +get" "${urls[@]/'unix://'/'unix://redlock:pw@'}"
+	advises 2 "ACL SETUSER USER +get" "${urls[0]/'unix://'/'unix://redlock:pw@'}" "${urls[@]:1}"
+	advises 2 "ACL SETUSER USER +get" "${urls[@]/'unix://'/'unix://redl%6Fck:pw@'}"
+	on_nodes "1 2 3" config set requirepass pw
+	export REDISCLI_AUTH=pw
+	on_nodes "1 2 3" acl setuser default -get
+	advises 2 "ACL SETUSER default +get" "${urls[@]}"
+	advises 2 "ACL SETUSER default +get" "${urls[@]/'unix://'/'unix://:pw@'}"
 }
 
 @test "the rule without a prefix" {

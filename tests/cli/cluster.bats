@@ -95,6 +95,21 @@ servers() {
 	[ "$(servers)" = 0 ]
 }
 
+@test "servers that hang or refuse are told by status, and start does not call them well" {
+	cluster start -q --nodes 3
+	on_nodes "1 2" config set requirepass secret
+	want 69 cluster status
+	[ "$(grep -c 'redis.sock  refuses: NOAUTH Authentication required.$' <<<"$output")" = 2 ]
+	want 69 cluster status --json
+	json_is '[(n["up"], n.get("refusal", "")[:6]) for n in j["nodes"]] == [(False, "NOAUTH")] * 2 + [(True, "")]'
+	on_node 1 -a secret --no-auth-warning config set requirepass ''
+	kill_nodes STOP 3
+	want 69 cluster start
+	says "node 2: process $(node_pid 2) was kept: refuses: NOAUTH" "node 3: process $(node_pid 3) was kept: not answering"
+	[[ $stderr != *"node 1: "* ]]
+	kill_nodes CONT 3
+}
+
 @test "stop ends nothing else, whatever the pid file says" {
 	cluster start -q --nodes 3
 	kill_nodes KILL 2

@@ -182,8 +182,13 @@ listed() { # EXPRESSION...
 
 @test "too few nodes that tell their locks: why, and what was known before; --every 0 asks for none" {
 	"$REDLOCK_BIN" acquire -q -t 300s job
-	start_exporter --every 200ms
+	start_exporter --every 200ms --lock job
 	until_true listed 'len(j["locks"]) == 1'
+	one_lock() { get / >"$sandbox/page" && grep -q 'last hour, at most 1 lock<' "$sandbox/page"; }
+	until_true one_lock
+	grep -q '<b>1 lock</b>' "$sandbox/page"
+	grep -q 'last hour: nobody waiting<' "$sandbox/page"
+	run -1 grep -q 'at most 0 \|[ >]1 \(locks\|nodes\)' "$sandbox/page"
 	for node in 1 2; do on_node "$node" acl setuser default -scan >/dev/null; done
 	until_true listed 'not j["list"]["known"]'
 	listed 'len(j["locks"]) == 1' 'len(j["list"]["not_listed"]) == 2' '"NOPERM" in j["list"]["not_listed"][0]["why"]'

@@ -138,7 +138,7 @@ all_know() { # NUMBER: the counters of job2
 	waited=$((($(date +%s%N) - begin) / 1000000))
 	[ "$waited" -ge 3000 ]
 	[ "$output" = ran ]
-	says "until then, nodes that may have forgotten locks do not vote"
+	says "until then, nodes that may have forgotten locks do not vote (--guard); it goes on by itself then, also with -n"
 	[ "$(grep redlock <<<"$stderr" | grep -cv ' degraded: ')" -eq 1 ]
 	want 69 rl_fenced run -n job true # a majority has forgotten its counters
 	says "no fencing numbers"

@@ -133,6 +133,26 @@ rows() { # CODE OPTION...
 	json_is '[r["name"] for r in j] == ["labelled"]'
 }
 
+@test "a name is shown whatever its value is, and only that one" {
+	on_nodes "$all" set job foo
+	on_nodes "$all" set jobs foo
+	on_nodes "$all" set digest "$token"
+	rows 0
+	json_is 'j == []'
+	rows 0 job
+	json_is '[(r["name"], r["kind"], r["pttl_ms"], r["odd"], r["votes"]) for r in j] == [("job", "foreign", -1, ["no-expiry"], 3)]'
+	rows 0 --odd digest
+	json_is '[(r["name"], r["odd"]) for r in j] == [("digest", ["no-expiry"])]'
+	rows 0 'job*'
+	json_is 'j == []'
+	rows 0 --prefix jo b
+	json_is '[r["name"] for r in j] == ["b"]'
+	for name in missing redlock:set '{job}:redlock:queue'; do
+		rows 0 "$name"
+		json_is 'j == []'
+	done
+}
+
 @test "names and values with any bytes are harmless in the table and come back from JSON" {
 	name=$'e\e[31m"\\\n\r\t\xff<b>\xc2\x9b\u202e'
 	on_nodes "$all" set "$name" "$token|"$'\e]0;x\a"\xfe' px 60000

@@ -34,6 +34,18 @@ load run_helper
 	free
 }
 
+@test "a holder that was seen to extend its key is told as one that renews, another one is not" {
+	on_nodes "$all" set "$job" "0123456789abcdef0123456789abcdef01234567|web-1:42" px 60000
+	start_run -v -w 8s "$job" -- true
+	hears "held by web-1:42 for "
+	"$REDLOCK_BIN" acquire --node-timeout 1s -w 2s "$job" >/dev/null 2>second || [ "$?" = 75 ]
+	grep -q "busy: held by web-1:42 on .* s at least, its key expires in " second
+	on_nodes "$all" pexpire "$job" 120000
+	await "$run_pid" 75
+	[[ $(<err) =~ "busy: held by web-1:42 on "[^,]*", for "[0-9.]*" s at least and renewed, its key expires in 11" ]]
+	free
+}
+
 @test "no right to the queue: the nodes are asked once who has the lock, and the place is not known" {
 	busy
 	on_nodes "$all" acl setuser default -eval -evalsha

@@ -12,8 +12,8 @@ slot_key() { # NUMBER
 	until_true has_keys 5 "$all" "$job"
 	gives 0 rl_run -n --slots 2 "$job" -c 'echo $REDLOCK_SLOT; $REDLOCK_BIN run -n --slots 2 '"$job"' true; echo $?; $REDLOCK_BIN status '"$job"
 	[ "${lines[0]}" = 1 ] && [ "${lines[1]}" = 75 ]
-	[[ $output == *"2 slots: slot 0 is the name itself"*"slot 1: held by "*" on 5 of 5 nodes"* ]]
-	says "busy: none of its 2 slots is free; slot 0: held by"
+	[[ $output == *"2 slots: slot 0 is the name itself"*"slot 1: held by "*" on 5 of 5 nodes, its key expires in "* ]]
+	says "busy: none of its 2 slots is free; slot 0: held by" " s; all: \`redlock status NAME\`"
 	[ "$(<slot)" = 0 ]
 	gives 75 rl_run -n "$job" true
 	gives 0 rl status --json "$job"

@@ -104,7 +104,7 @@ waits() { # COUNT
 	on_nodes "1 2 3 4 5" setnx job "$until.25"
 	busy_for_all
 	show "job: held by a lock of the old SETNX protocol, $until.25: expires at "
-	[[ $output == *"warning: on 5 nodes no expiry: it blocks until somebody deletes it"* ]]
+	[[ $output == *"warning: on 5 nodes no expiry: it blocks until somebody deletes it, with \`redlock break NAME\`"* ]]
 	on_nodes "1 2 3 4 5" set job 1000000000
 	busy_for_all
 	show "job: held by a lock of the old SETNX protocol, 1000000000: expired at 2001-09-09 01:46:40 UTC"

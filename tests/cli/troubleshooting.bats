@@ -62,6 +62,32 @@ teardown() {
 	PYTHON
 }
 
+@test "a phrase as it was printed, and the errors of servers, find their row, in lower case and unquoted too" {
+	finds() { # ROW WORD...
+		want 0 "$REDLOCK_BIN" help troubleshooting "${@:2}"
+		grep -qE "^$1( \([0-9]+\))?: " <<<"$output" || { echo "no $1 by ${*:2}" && echo "$output" && return 1; }
+		[ "$(grep -cE '^[A-Za-z0-9_-]+( \([0-9]+\))?: ' <<<"$output")" -le 12 ]
+	}
+	for error in NOAUTH noauth WRONGPASS DENIED "NOAUTH Authentication required."; do finds AUTH "$error"; done
+	for error in MASTERDOWN TRYAGAIN BUSY; do finds BLOCKED "$error"; done
+	for error in MOVED CLUSTERDOWN CROSSSLOT; do finds CLUSTER "$error"; done
+	finds REPLICAS NOREPLICAS
+	finds WAITING "waiting for"
+	finds WAITING waiting for
+	finds another-client "of another client"
+	finds another-client of another client
+	finds never-expires "its key has no expiry"
+	finds expires "its key expires in 21.3 s"
+	finds seen "held by web-1:42 for 3.2 s at least"
+	finds place "place 3 of 40"
+	finds split "split: 3 different holders"
+	finds LATE "gets TERM in 5.0 s"
+	finds BUSY_SLOTS "none of its 3 slots is free"
+	for word in "nothing that it ever prints" NOSUCHERROR "of of of of" zz; do
+		want 1 "$REDLOCK_BIN" help troubleshooting "$word"
+	done
+}
+
 @test "lines of real runs: errors, warnings, findings of doctor and odd words are found, each by few rows" {
 	all='1 2 3' said=$sandbox/said token=0123456789abcdef0123456789abcdef01234567
 	{

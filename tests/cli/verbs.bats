@@ -166,11 +166,19 @@ setup_file() { start_cluster 5; }
 	on_nodes "3 4" set verbs-16 bob px 60000
 	want 75 rl acquire -n verbs-16
 	says "busy: split: 2 different holders, none on a quorum"
+	[[ $stderr =~ "it resolves by retries, or by TTL in "[1-6][0-9]?\.[0-9]" s; if they are dead: \`redlock break NAME\`" ]]
+	on_nodes "1 2 3 4" persist verbs-16
+	want 75 rl acquire -n verbs-16
+	says "it resolves by retries, and not by TTL, as keys have no expiry; if they are dead: \`redlock break NAME\`"
 	on_nodes "1 2" set verbs-16 bob
 	run --separate-stderr rl acquire -n verbs-16
-	[[ $stderr == *"busy: held by 'bob' of another client on "*[34]" of 5 nodes, its key has no expiry"* ]]
+	[[ $stderr == *"busy: held by 'bob' of another client on "*[34]" of 5 nodes, its key has no expiry; if its holder is gone: \`redlock break NAME\`"* ]]
 	run --separate-stderr rl acquire -n --token bob verbs-16
 	says "busy: held by this token already"
+	on_nodes "1 2 3 4" del verbs-16
+	on_nodes "1 2 3 4" rpush verbs-16 x
+	want 75 rl acquire -n verbs-16
+	says "its key has no expiry; if nobody needs it, delete the key on each node"
 	on_nodes "1 2 3 4" del verbs-16
 }
 

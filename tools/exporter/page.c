@@ -54,6 +54,11 @@ void page_text(FILE *out, const char *text)
 	}
 }
 
+static const char *plural(uint64_t count)
+{
+	return count == 1 ? "" : "s";
+}
+
 /* ---- plots ---- */
 
 struct plot {
@@ -61,7 +66,7 @@ struct plot {
 	unsigned index;
 	float (*value)(const struct moment *, unsigned index); /* below 0: unknown */
 	bool (*bad)(const struct moment *, unsigned index);    /* drawn as a red line from top to bottom */
-	const char *unit;
+	const char *one, *many, *none;                         /* the unit */
 };
 
 static float highest(const struct plot *p)
@@ -73,16 +78,24 @@ static float highest(const struct plot *p)
 	return most;
 }
 
+/* Writes "last hour, at most 3 locks", or "last hour: no lock". */
+static void put_caption(FILE *out, const struct plot *p, float most)
+{
+	if (most > 0)
+		fprintf(out, "last hour, at most %.3g %s", (double)most, (unsigned)most == 1 ? p->one : p->many);
+	else
+		fprintf(out, "last hour: %s", p->none);
+}
+
 /* The moments of the history are HISTORY_STEP_S apart: one unit each. */
 static void put_plot(FILE *out, const struct plot *p)
 {
 	float most = highest(p);
 	bool on = false;
-	fprintf(
-	    out,
-	    "<svg viewBox=\"0 0 %d %d\" preserveAspectRatio=\"none\" role=\"img\"><title>last hour, at most %.3g "
-	    "%s</title><path fill=\"none\" stroke=\"#1b6ca8\" vector-effect=\"non-scaling-stroke\" d=\"",
-	    WIDTH, HEIGHT, (double)most, p->unit);
+	fprintf(out, "<svg viewBox=\"0 0 %d %d\" preserveAspectRatio=\"none\" role=\"img\"><title>", WIDTH,
+	        HEIGHT);
+	put_caption(out, p, most);
+	fputs("</title><path fill=\"none\" stroke=\"#1b6ca8\" vector-effect=\"non-scaling-stroke\" d=\"", out);
 	for (unsigned i = 0; i < HISTORY_COUNT; i++) {
 		float value = p->history[i].at_s != 0 ? p->value(&p->history[i], p->index) : -1;
 		if (value >= 0)
@@ -94,7 +107,9 @@ static void put_plot(FILE *out, const struct plot *p)
 	for (unsigned i = 0; i < HISTORY_COUNT; i++)
 		if (p->history[i].at_s != 0 && p->bad(&p->history[i], p->index))
 			fprintf(out, "M%u 0v%d", i, HEIGHT);
-	fprintf(out, "\"/></svg><span class=\"dim\">last hour, at most %.3g %s</span>", (double)most, p->unit);
+	fputs("\"/></svg><span class=\"dim\">", out);
+	put_caption(out, p, most);
+	fputs("</span>", out);
 }
 
 static float round_trip(const struct moment *m, unsigned index)
@@ -152,7 +167,7 @@ static void put_node(FILE *out, const struct look *look, const struct moment *hi
 		fprintf(out, ", <span class=\"bad\">quarantine, %.0f s more</span>", n->quarantine_s);
 	if (n->answered && n->evicting == 1)
 		fputs(", <span class=\"bad\">removes keys when memory is full</span>", out);
-	put_plot(out, &(struct plot){history, i, round_trip, is_down, "ms"});
+	put_plot(out, &(struct plot){history, i, round_trip, is_down, "ms", "ms", "no answer"});
 	fputs("</article>\n", out);
 }
 
@@ -161,7 +176,7 @@ static void put_holder(FILE *out, const struct look_lock *l)
 	char seen[32], left[32];
 	fputs("<span class=\"ok\">held</span> by ", out);
 	page_text(out, l->owner[0] != '\0' ? l->owner : l->kind);
-	fprintf(out, " on %u nodes, seen for %s, ", l->votes,
+	fprintf(out, " on %u node%s, seen for %s, ", l->votes, plural(l->votes),
 	        ls_time_text((uint64_t)(l->since_s * 1000), seen, sizeof seen));
 	if (l->remaining_s < 0)
 		fputs("<span class=\"bad\">no expiry</span>", out);
@@ -180,14 +195,14 @@ static void put_lock(FILE *out, const struct look *look, const struct moment *hi
 	else if (!l->known)
 		fputs("<span class=\"bad\">unknown: too few nodes answer</span>", out);
 	else if (l->votes > 0)
-		fprintf(out, "not held; a key on %u nodes", l->votes);
+		fprintf(out, "not held; a key on %u node%s", l->votes, plural(l->votes));
 	else
 		fputs("free", out);
 	if (l->waiting > 0)
 		fprintf(out, ", %" PRId64 " waiting", l->waiting);
 	if (l->fence > 0)
 		fprintf(out, ", fencing number %" PRIu64, l->fence);
-	put_plot(out, &(struct plot){history, i, waiters, never, "waiting"});
+	put_plot(out, &(struct plot){history, i, waiters, never, "waiting", "waiting", "nobody waiting"});
 	fputs("</article>\n", out);
 }
 
@@ -205,10 +220,10 @@ static void put_totals(FILE *out, const struct list_view *list, const struct mom
 {
 	if (list->at_s == 0)
 		return;
-	fprintf(out, "<section><article><b>%zu locks</b>", list->locks);
-	put_plot(out, &(struct plot){history, 0, all_locks, never, "locks"});
+	fprintf(out, "<section><article><b>%zu lock%s</b>", list->locks, plural(list->locks));
+	put_plot(out, &(struct plot){history, 0, all_locks, never, "lock", "locks", "no lock"});
 	fprintf(out, "</article>\n<article><b>%" PRIu64 " waiting</b>", list->waiting);
-	put_plot(out, &(struct plot){history, 0, all_waiters, never, "waiting"});
+	put_plot(out, &(struct plot){history, 0, all_waiters, never, "waiting", "waiting", "nobody waiting"});
 	fputs("</article></section>\n", out);
 }
 
@@ -217,7 +232,7 @@ void show_page(FILE *out, const struct look *look, const struct moment history[H
 {
 	bool reachable = look->up >= look->quorum;
 	fputs(head, out);
-	fprintf(out, "<h1>redlock: <span class=\"%s\">%s</span></h1><p>%u of %u nodes up, %u are needed.</p>\n",
+	fprintf(out, "<h1>redlock: <span class=\"%s\">%s</span></h1><p>%u of %u nodes up, %u needed.</p>\n",
 	        reachable ? "ok" : "bad", reachable ? "quorum reachable" : "no quorum", look->up, look->count,
 	        look->quorum);
 	fputs("<h2>Nodes</h2><section>\n", out);

@@ -17,6 +17,7 @@
 
 #include "clock.h"
 #include "message.h"
+#include "printable.h"
 #include "safe_dir.h"
 
 enum { ANSWER_TIMEOUT_MS = 1000, END_PATIENCE_MS = 3000, POLL_MS = 10 };
@@ -108,7 +109,15 @@ static pid_t pid_from_socket(int fd)
 	return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 ? peer.pid : 0;
 }
 
-/* Asks INFO until the process id has come. */
+/* Copies the first line of an error, "NOAUTH Authentication required.". */
+static void keep_refusal(struct cluster_server *server, const char *answer)
+{
+	char line[sizeof server->refusal];
+	snprintf(line, sizeof line, "%.*s", (int)strcspn(answer, "\r\n"), answer);
+	harmless(line, server->refusal, sizeof server->refusal);
+}
+
+/* Asks INFO until the process id has come, or an error. */
 static void ask(struct cluster_server *server, int fd)
 {
 	static const char question[] = "INFO server\r\n";
@@ -122,6 +131,10 @@ static void ask(struct cluster_server *server, int fd)
 			return;
 		used += (size_t)got;
 		answer[used] = '\0';
+		if (answer[0] == '-' && strchr(answer, '\n') != NULL) {
+			keep_refusal(server, answer + 1);
+			return;
+		}
 		const char *field = strstr(answer, "\nprocess_id:");
 		if (field != NULL && strchr(field + 1, '\n') != NULL) {
 			server->up = strtol(strchr(field, ':') + 1, NULL, 10) == server->pid;
@@ -134,6 +147,7 @@ void cluster_server_look(struct cluster_server *server)
 {
 	int fd = connect_to(server);
 	server->up = false;
+	server->refusal[0] = '\0';
 	server->pid = pid_from_file(server);
 	if (fd >= 0 && !is_alive(server))
 		server->pid = pid_from_socket(fd);

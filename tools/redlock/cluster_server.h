@@ -17,6 +17,7 @@ struct cluster_server {
 	char socket[CLUSTER_SOCKET_MAX]; /* with the whole path */
 	pid_t pid;                       /* 0: no process */
 	bool up;                         /* answers */
+	char refusal[128];               /* an error that it answers instead; "": none */
 };
 
 void cluster_server_init(struct cluster_server *server, int cluster_fd, const char *cluster_path,

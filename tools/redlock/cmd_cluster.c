@@ -55,11 +55,24 @@ static void print_json(const char *verb, const struct cluster *cluster)
 		json_number(&json, "pid", server->pid);
 		json_text(&json, "url", url);
 		json_bool(&json, "up", server->up);
+		if (server->refusal[0] != '\0')
+			json_text(&json, "refusal", server->refusal);
 		json_close(&json, '}');
 	}
 	json_close(&json, ']');
 	json_close(&json, '}');
 	json_end(&json);
+}
+
+/* "up", "down", "not answering", or "refuses: NOAUTH Authentication required.". */
+static const char *state_of(const struct cluster_server *server, char *buffer, size_t size)
+{
+	if (server->up || server->pid <= 0)
+		return server->up ? "up" : "down";
+	if (server->refusal[0] == '\0')
+		return "not answering";
+	snprintf(buffer, size, "refuses: %s", server->refusal);
+	return buffer;
 }
 
 static void print_servers(const char *verb, const struct cluster *cluster)
@@ -68,13 +81,13 @@ static void print_servers(const char *verb, const struct cluster *cluster)
 		print_json(verb, cluster);
 		return;
 	}
-	char url[CLUSTER_URL_MAX];
+	char url[CLUSTER_URL_MAX], state[sizeof cluster->server[0].refusal + 16];
 	for (unsigned i = 0; i < cluster->dir.nodes && !(cluster->settings->quiet && strcmp(verb, "start") == 0);
 	     i++) {
 		const struct cluster_server *server = &cluster->server[i];
 		cluster_server_url(server, url, sizeof url);
 		put_line("node %u  pid %ld  %s  %s", server->number, (long)server->pid, url,
-		         server->up ? "up" : (server->pid > 0 ? "not answering" : "down"));
+		         state_of(server, state, sizeof state));
 	}
 }
 
@@ -184,6 +197,21 @@ static void say_use(const struct cluster *cluster)
 	say(cluster->settings, MSG(CLUSTER_URLS), urls);
 }
 
+/* Says which servers ran before this call, and do not work. EXIT_OK: none. */
+static int complain_kept(const struct cluster *cluster)
+{
+	int code = EXIT_OK;
+	char state[sizeof cluster->server[0].refusal + 16];
+	for (unsigned i = 0; i < cluster->dir.nodes; i++) {
+		const struct cluster_server *server = &cluster->server[i];
+		if (server->up)
+			continue;
+		complain(MSG(SERVER_KEPT), server->number, (long)server->pid, state_of(server, state, sizeof state));
+		code = EXIT_NOQUORUM;
+	}
+	return code;
+}
+
 static int start_servers(struct cluster *cluster, bool was_there)
 {
 	look_at_all(cluster);
@@ -199,7 +227,7 @@ static int start_servers(struct cluster *cluster, bool was_there)
 	print_servers("start", cluster);
 	if (!cluster->settings->json)
 		say_use(cluster);
-	return EXIT_OK;
+	return complain_kept(cluster);
 }
 
 static int start(struct cluster *cluster)
@@ -314,7 +342,8 @@ const struct command cmd_cluster = {
     .details =
         "start: real redis-server or valkey-server processes without persistence, that outlive the shell; "
         "those "
-        "that run already are kept. stop: ends exactly these and removes their files. status: one line for "
+        "that run already are kept, and exit code 69 tells that one of them does not answer. stop: ends "
+        "exactly these and removes their files. status: one line for "
         "each; "
         "exit code 0 when a majority is up, 69 when not. Use them by -r local or REDLOCK_URLS=local.\n",
     .groups = groups,

@@ -191,7 +191,7 @@ const struct command cmd_ls = {
         "PATTERN is a glob of names: * ? [a-z]. With --prefix every key under it counts as a lock. Without "
         "one, keys count whose value has the form of a token of this library (40 hex digits, with a label or "
         "an expiry), and names with side keys: locks of other programs, and values of your own (--token), "
-        "need --prefix.\n"
+        "need --prefix, or their NAME as PATTERN.\n"
         "Servers keep no time at which a lock was acquired: HELD is known for --compat setnx; with --follow "
         "it says for how long the holder was seen, at least. ODD: no-expiry, split, below-quorum, "
         "foreign-type, rival, orphan, in-doubt; see redlock(1). Nothing is changed. Needs +scan besides the "

@@ -226,7 +226,7 @@ const char *holder_text(const struct redlock_finding *finding, char *buffer, siz
 		shared_words(finding, value, buffer, size);
 		break;
 	case HOLDER_VALUE:
-		snprintf(buffer, size, "'%s' of another client", value);
+		snprintf(buffer, size, HOLDER_TEXT_OTHER, value);
 		break;
 	case HOLDER_TYPE:
 		if (strcmp(finding->type, "other") == 0) /* of a slot: which one was not asked */

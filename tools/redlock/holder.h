@@ -21,6 +21,9 @@ enum holder_kind {
 
 enum holder_kind holder_kind_of(const struct redlock_finding *finding);
 
+/* The text of holder_text() for HOLDER_VALUE. */
+#define HOLDER_TEXT_OTHER "'%s' of another client"
+
 /* "token", "setnx-time", ...: for programs. */
 const char *holder_kind_name(enum holder_kind kind);
 

@@ -49,6 +49,7 @@ static void put(const struct doctor *doctor, const char *verb, char *buffer, siz
 void lacks_look(struct report *report, struct session *session)
 {
 	bool any = false;
+	memcpy(report->user, session->user, sizeof report->user);
 	struct doctor *doctor = calloc(1, sizeof *doctor);
 	for (unsigned i = 0; i < report->nodes && doctor != NULL; i++) {
 		doctor->node[i].answered = refuses_script(&report->node[i]);

@@ -182,11 +182,16 @@ static int show_acl(void)
 	return EXIT_OK;
 }
 
-static int show_troubleshooting(const char *word)
+/* Several arguments are a line that was not quoted. */
+static int show_troubleshooting(int count, char **words)
 {
-	if (troubleshooting_print(stdout, word))
+	char line[4096] = "";
+	size_t used = 0;
+	for (int i = 0; i < count && used < sizeof line; i++)
+		used += (size_t)snprintf(line + used, sizeof line - used, "%s%s", i > 0 ? " " : "", words[i]);
+	if (troubleshooting_print(stdout, count > 0 ? line : NULL))
 		return EXIT_OK;
-	complain(MSG(NOTHING_FOUND), word);
+	complain(MSG(NOTHING_FOUND), line);
 	return EXIT_NO;
 }
 
@@ -196,7 +201,7 @@ static int show_help(int argc, char **argv)
 	if (argc > 1 && strcmp(argv[1], "acl") == 0)
 		return show_acl();
 	if (argc > 1 && strcmp(argv[1], "troubleshooting") == 0)
-		return show_troubleshooting(argc > 2 ? argv[2] : NULL);
+		return show_troubleshooting(argc - 2, argv + 2);
 	if (argc > 1 && command == NULL)
 		return no_command(argv[1]);
 	if (command != NULL)

@@ -125,10 +125,11 @@ MESSAGE(VOTE, "node %u %s: %s%s%s",
         "a no: the node has lost the key (it was started anew: `redlock doctor`; its clock was set; it was flushed or "
         "evicts keys; `redlock break`: syslog), or `redlock status NAME` shows another holder. Other answers: their row above")
 MESSAGE(BUSY, "%s '%s': busy: %s%s",
-        "wait (-w TIME), or see at the host and process of the label what it does; `redlock break NAME` "
-        "ends it")
-MESSAGE(BUSY_SLOTS, "%s '%s': busy: none of its %u slots is free; slot 0: %s",
-        "`redlock status NAME --slots N` shows all holders; -w TIME waits")
+        "wait (-w TIME); a TTL that rises again in `redlock ls --follow NAME` is that of a living holder: see at "
+        "the host and process of its label what it does; if it only falls, the holder is gone, and the lock ends with it; "
+        "`redlock break NAME` ends it now")
+MESSAGE(BUSY_SLOTS, "%s '%s': busy: none of its %u slots is free; slot 0: %s; all: `redlock status NAME`",
+        "-w TIME waits; `redlock break NAME --holder TOKEN` ends a dead holder, whose token status shows")
 MESSAGE(BUSY_WAS, "%s '%s': was busy, and is free now", "try again")
 MESSAGE(BUSY_UNKNOWN, "%s '%s': busy: another client holds it; which one is unknown: only %u of %u nodes "
         "answered%s%s", "mend the nodes that did not answer; `redlock status NAME` asks again")
@@ -154,9 +155,9 @@ MESSAGE(TOKEN_LATE, "stdout did not take the token before the lock ended",
 MESSAGE(TOKEN_UNREAD, "cannot write the token to stdout; the lock was given back",
         "the reader of stdout has gone, or its disk is full")
 MESSAGE(TOKEN_UNKNOWN, "cannot read the token of the lock; it was given back", "tell the authors of redlock")
-MESSAGE(WAITING, "%s", NEWS)
+MESSAGE(WAITING, "waiting%s for '%s'%s%s", NEWS)
 MESSAGE(QUARANTINE_WAIT, "waiting %.1f s for '%s': until then, nodes that may have forgotten locks do not "
-        "vote (--guard)", NEWS)
+        "vote (--guard); it goes on by itself then, also with -n", NEWS)
 MESSAGE(SELF_WAIT, "'%s' is held by the command that this one runs under: it would wait for itself",
         "give --reentrant, or another NAME")
 MESSAGE(TRACE, "trace: %s", NEWS)
@@ -197,7 +198,7 @@ MESSAGE(NO_PROC, "/proc does not show the processes of this PID namespace: what 
         "not be stopped when the lock ends; nothing was run. `mount -t proc proc /proc` makes one", IN_TEXT)
 MESSAGE(EXECUTE, "cannot execute '%s': %s",
         "check the path and the rights of the command, and that it is a program")
-MESSAGE(LACKS, "the user lacks the rights %s: permit them on each node: ACL SETUSER USER %s", IN_TEXT)
+MESSAGE(LACKS, "the user lacks the rights %s: permit them on each node: ACL SETUSER %s %s", IN_TEXT)
 MESSAGE(RIGHTS, "not started: this user could take the lock, but not renew or release it",
         "`redlock help acl` has the rights; the votes name the commands")
 MESSAGE(NOT_AGAIN, "not run again within %s: the last run %s", NEWS)
@@ -376,6 +377,8 @@ MESSAGE(SERVER_PROCESS, "node %u: cannot start a process: %s",
         "raise the limit of processes (`ulimit -u`), or free memory")
 MESSAGE(SERVER_START, "node %u did not start: %s",
         "the last line of the server's log says why: most often a port in use, or a full disk")
+MESSAGE(SERVER_KEPT, "node %u: process %ld was kept: %s",
+        "`redlock cluster stop` ends all servers of the cluster, `redlock cluster start` starts new ones")
 MESSAGE(SERVER_STAYS, "node %u: process %ld does not end",
         "end that process with kill(1), then `redlock cluster stop` again")
 MESSAGE(DIRECTORY_STAYS, "node %u: its directory stays: %s", "remove the directory by hand")

@@ -123,6 +123,38 @@ const char *nodes_source(const struct settings *settings, unsigned node)
 	return NULL;
 }
 
+/* Copies the user of one URL. False: it has escapes, or is too long. */
+static bool user_of(const char *text, const char *user, char *buffer, size_t size)
+{
+	struct redlock_url url = {.size = sizeof url};
+	const char *begin = strstr(text, "://"), *name = user != NULL ? user : "default";
+	if (begin == NULL || redlock_url_parse(text, NULL, 0, &url) < 0)
+		return false;
+	size_t length = strlen(name);
+	if (url.has_user) {
+		name = begin + 3;
+		length = strcspn(name, ":@");
+	} else if (url.has_password) {
+		name = "default";
+		length = strlen(name);
+	}
+	if (length >= size || memchr(name, '%', length) != NULL)
+		return false;
+	memcpy(buffer, name, length);
+	buffer[length] = '\0';
+	return true;
+}
+
+void nodes_user(const struct text_list *urls, const char *user, char *buffer, size_t size)
+{
+	char other[64];
+	bool same = urls->count > 0 && user_of(urls->items[0], user, buffer, size);
+	for (size_t i = 1; i < urls->count && same; i++)
+		same = user_of(urls->items[i], user, other, sizeof other) && strcmp(other, buffer) == 0;
+	if (!same)
+		buffer[0] = '\0';
+}
+
 bool nodes_have_user(const struct text_list *urls)
 {
 	bool found = false;

@@ -18,6 +18,10 @@ bool nodes_are_local(const struct settings *settings);
 /* Where the node with this index is named: a file and its line, a variable or an option. NULL: unknown. */
 const char *nodes_source(const struct settings *settings, unsigned node);
 
+/* The user that all nodes are logged in as: that of their URLs, else `user`, else the default user. "": not
+ * the same one everywhere, or not readable as it is. */
+void nodes_user(const struct text_list *urls, const char *user, char *buffer, size_t size);
+
 /* Whether one of the URLs names a user. */
 bool nodes_have_user(const struct text_list *urls);
 

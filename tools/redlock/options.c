@@ -71,7 +71,7 @@ static const struct option_spec wait_specs[] = {
     {'w', "wait", "TIME", OPTION_DURATION, FIELD(wait_ms), 0, REDLOCK_FOREVER,
      "how long to wait, 0 for one try (no limit while busy, 10s without a quorum)"},
     {'n', "nonblock", NULL, OPTION_ZERO, FIELD(wait_ms), 0, 0,
-     "do not wait for a holder, only for nodes in quarantine; as -w 0"},
+     "do not wait for a holder; while nodes are in quarantine it waits, and goes on by itself; as -w 0"},
     {0, "fence", NULL, OPTION_FLAG, FIELD(fence), 0, 0,
      "with a fencing token: a number that only rises, for the resource to check; needs a guarded set"},
     {0, "owner", "TEXT", OPTION_TEXT, FIELD(owner), 0, 0, "label in the token, A-Za-z0-9._:@/+- (host:pid)"},

@@ -342,7 +342,7 @@ static void say_holder(const struct report *report, const struct settings *setti
 		say(settings, MSG(BUSY), report->verb, name, words,
 		    settings->shared && standing_is_shared(standing)
 		        ? "; a client that waits for an exclusive lock goes first"
-		        : "");
+		        : standing_remedy(standing));
 	else if (report->instead[0])
 		say(settings, MSG(INSTEAD), report->verb, name, report->instead);
 	else if (own > 0)
@@ -389,7 +389,7 @@ void report_failure(const struct report *report, const struct settings *settings
 	else
 		say(settings, MSG(FAILED_ALL), report->verb, redlock_strerror(report->result));
 	if (report->lacks[0] != '\0')
-		say(settings, MSG(LACKS), report->lacks, report->lacks);
+		say(settings, MSG(LACKS), report->lacks, report->user, report->lacks);
 	if (report->outcome.code == EXIT_CONFIG)
 		report_duplicates(report, settings);
 	say_hints(report, settings);

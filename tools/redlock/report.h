@@ -29,6 +29,7 @@ struct report {
 	const char *token; /* the caller's, NULL: none; for who fills it in */
 	char instead[96];  /* of what that is the token, which was asked for as something else; "": unknown */
 	char lacks[256];   /* rights that the user lacks, where the votes do not name them; "" */
+	char user[64];     /* of the servers, that lacks them */
 	char unread[256];  /* why a node did not tell whose key it has; "" */
 	bool has_standing; /* the holder is known */
 	struct standing standing;

@@ -41,7 +41,7 @@ static const struct option_spec specs[] = {
     {'x', "exclusive", NULL, OPTION_OFF, FIELD(shared), 0, 0, "an exclusive lock, as without -s"},
     {'e', "exclusive", NULL, OPTION_OFF, FIELD(shared), 0, 0, "the same"},
     {'n', "nonblock", NULL, OPTION_ZERO, FIELD(wait_ms), 0, 0,
-     "do not wait for a holder, only for nodes in quarantine"},
+     "do not wait for a holder; while nodes are in quarantine it waits, and goes on by itself"},
     {0, "nonblocking", NULL, OPTION_ZERO, FIELD(wait_ms), 0, 0, "the same"},
     {0, "nb", NULL, OPTION_ZERO, FIELD(wait_ms), 0, 0, "the same"},
     {'w', "timeout", "SECONDS", OPTION_SECONDS, FIELD(wait_ms), 0, SECONDS_MAX, "wait at most this long"},

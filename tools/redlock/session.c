@@ -277,6 +277,9 @@ int session_open(struct session *session, const struct settings *settings)
 		goto out;
 	recall(session, &urls);
 	session->has_user = nodes_have_user(&urls);
+	nodes_user(&urls, settings->user, session->user, sizeof session->user);
+	if (session->user[0] == '\0')
+		snprintf(session->user, sizeof session->user, "USER");
 	if (!find_password(settings, &login)) {
 		code = signals_caught() ? EXIT_SIGNAL + signals_caught() : EXIT_CONFIG;
 		goto out;

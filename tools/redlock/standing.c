@@ -131,8 +131,22 @@ static const char *leftover_consequence(const struct standing *standing)
 {
 	if (standing->free >= standing->quorum)
 		return "blocks nobody";
-	return standing_blocks_for_ever(standing) ? "blocks others until somebody deletes it"
-	                                          : "blocks others until it expires";
+	return standing_blocks_for_ever(standing)
+	           ? "blocks others until somebody deletes it: `redlock break NAME`"
+	           : "blocks others until it expires";
+}
+
+/* When a split ends by itself, if no client tries again. */
+static const char *split_end(const struct standing *standing, char *buffer, size_t size)
+{
+	int64_t longest_ms = 0;
+	if (standing_blocks_for_ever(standing))
+		return "and not by TTL, as keys have no expiry";
+	for (unsigned i = 0; i < standing->nodes; i++)
+		if (standing->finding[i].known && standing->finding[i].pttl_ms > longest_ms)
+			longest_ms = standing->finding[i].pttl_ms;
+	snprintf(buffer, size, "or by TTL in %.1f s", (double)longest_ms / 1000);
+	return buffer;
 }
 
 /* Says that nodes in quarantine may have forgotten a lock. */
@@ -151,6 +165,7 @@ static void doubt(const struct standing *standing, const char *holder, char *buf
 
 static void verdict(const struct standing *standing, const char *holder, char *buffer, size_t size)
 {
+	char end[48];
 	switch (standing->state) {
 	case STANDING_FREE:
 		snprintf(buffer, size, "free");
@@ -161,7 +176,8 @@ static void verdict(const struct standing *standing, const char *holder, char *b
 		         standing->known < standing->nodes ? "at least " : "", standing->most, standing->nodes);
 		break;
 	case STANDING_SPLIT:
-		snprintf(buffer, size, STANDING_TEXT_SPLIT, standing->holders, standing->quorum, standing->nodes);
+		snprintf(buffer, size, STANDING_TEXT_SPLIT, standing->holders, standing->quorum, standing->nodes,
+		         split_end(standing, end, sizeof end));
 		break;
 	case STANDING_LEFTOVER:
 		snprintf(buffer, size, STANDING_TEXT_LEFTOVER, holder, standing->most, standing->nodes,
@@ -184,6 +200,17 @@ const char *standing_text(const struct standing *standing, char *buffer, size_t 
 	return buffer;
 }
 
+const char *standing_life(const struct standing *standing, char *buffer, size_t size)
+{
+	int64_t pttl_ms = standing->finding[standing->best].pttl_ms;
+	buffer[0] = '\0';
+	if (standing->state == STANDING_HELD && pttl_ms < 0)
+		snprintf(buffer, size, STANDING_TEXT_NEVER);
+	else if (standing->state == STANDING_HELD)
+		snprintf(buffer, size, STANDING_TEXT_EXPIRES, (double)pttl_ms / 1000);
+	return buffer;
+}
+
 const char *standing_words(const struct standing *standing, char *buffer, size_t size)
 {
 	const struct redlock_finding *best = &standing->finding[standing->best];
@@ -192,14 +219,23 @@ const char *standing_words(const struct standing *standing, char *buffer, size_t
 	size_t used = strlen(buffer);
 	if (standing->state != STANDING_HELD)
 		return buffer;
-	if (standing->seen_ms > 0)
-		used += (size_t)snprintf(buffer + used, size - used, ", for %.1f s at least",
-		                         (double)standing->seen_ms / 1000);
-	if (best->pttl_ms < 0)
-		snprintf(buffer + used, size - used, ", its key has no expiry");
-	else
-		snprintf(buffer + used, size - used, ", its key expires in %.1f s", (double)best->pttl_ms / 1000);
+	if (standing->seen_ms > 0) {
+		buffer[used++] = ',';
+		used += (size_t)snprintf(buffer + used, size - used, STANDING_TEXT_SEEN,
+		                         (double)standing->seen_ms / 1000, standing->renewed ? " and renewed" : "");
+	}
+	(void)standing_life(standing, buffer + used, size - used);
 	return buffer;
+}
+
+const char *standing_remedy(const struct standing *standing)
+{
+	enum holder_kind kind = holder_kind_of(&standing->finding[standing->best]);
+	if (standing->state != STANDING_HELD || !standing_blocks_for_ever(standing))
+		return "";
+	return kind == HOLDER_TYPE || kind == HOLDER_REDISSON
+	           ? "; if nobody needs it, delete the key on each node"
+	           : "; if its holder is gone: `redlock break NAME`";
 }
 
 /* In an object that is open. */

@@ -21,13 +21,15 @@ enum standing_state {
 #undef STANDING_ENUM
 };
 
-/* X(NAME, word for people, format, next step): verdicts and warnings that a person has to do something about.
- */
+/* X(NAME, word for people, format, next step): verdicts and warnings that a person has to do something about,
+ * and parts of `busy` and `waiting` lines that people look up. */
 #define STANDING_TROUBLE_MAP(X)                                                                              \
 	X(SPLIT, "split",                                                                                        \
-	  "split: %u different holders, none on a quorum (%u of %u); it resolves by retries or TTL",             \
-	  "wait for that; if it stays, some client has another list of nodes, or the keys are no locks: "        \
-	  "`redlock status NAME`")                                                                               \
+	  "split: %u different holders, none on a quorum (%u of %u); it resolves by retries, %s; if they are "   \
+	  "dead: "                                                                                               \
+	  "`redlock break NAME`",                                                                                \
+	  "wait for that; `redlock break NAME` ends all of the holders, with --holder TOKEN one of them; if it " \
+	  "stays, some client has another list of nodes, or the keys are no locks: `redlock status NAME`")       \
 	X(LEFTOVER, "leftover", "held by nobody: a leftover of %s on %u of %u nodes, which %s",                  \
 	  "wait for its TTL, or end it with `redlock break NAME`")                                               \
 	X(MAYBE, "in-doubt", "maybe held by %s: on %u of %u nodes, and forgotten by %u node%s in quarantine%s",  \
@@ -37,10 +39,24 @@ enum standing_state {
 	  "wait for the end of the quarantine")                                                                  \
 	X(FEW, "unknown", "unknown: %u of %u nodes answered, %u are needed",                                     \
 	  "mend the nodes that do not answer: `redlock doctor`")                                                 \
-	X(BLOCKS, "blocks", "warning: on %u node%s no expiry: it blocks until somebody deletes it",              \
+	X(BLOCKS, "blocks",                                                                                      \
+	  "warning: on %u node%s no expiry: it blocks until somebody deletes it, with `redlock break NAME`",     \
 	  "if its holder is gone, end it with `redlock break NAME`, or delete the key on each node")             \
 	X(ENDLESS, "stays", "warning: on %u node%s no expiry: the key stays there until somebody deletes it",    \
-	  "it keeps nobody out; `redlock break NAME` deletes it, or DEL on that node")
+	  "it keeps nobody out; `redlock break NAME` deletes it, or DEL on that node")                           \
+	X(OTHER, "another-client", HOLDER_TEXT_OTHER,                                                            \
+	  "another program has written this key, by the rules of redis.io or for something else: find that "     \
+	  "program by the value, or `redlock break NAME`")                                                       \
+	X(NEVER, "never-expires", ", its key has no expiry",                                                     \
+	  "no wait ends it: if its holder is gone, `redlock break NAME`")                                        \
+	X(EXPIRES, "expires", ", its key expires in %.1f s",                                                     \
+	  "a living holder renews it: its TTL rises again in `redlock ls --follow NAME`; that of a dead holder " \
+	  "only falls, and the lock ends with it")                                                               \
+	X(SEEN, "seen", " for %.1f s at least%s",                                                                \
+	  "for so long this wait has seen the same holder; \"and renewed\": it lives, as it has extended its "   \
+	  "key")                                                                                                 \
+	X(PLACE, "place", ", place %u of %u",                                                                    \
+	  "1 is the next; `redlock break --waiters NAME` clears a queue whose clients are gone")
 #define STANDING_TROUBLE_TEXT(name, word, text, step)                                                        \
 	__attribute__((unused)) static const char STANDING_TEXT_##name[] = text;
 STANDING_TROUBLE_MAP(STANDING_TROUBLE_TEXT)
@@ -59,8 +75,9 @@ struct standing {
 	unsigned endless;      /* keys without expiry */
 	unsigned forgetful;    /* nodes in quarantine without a key: they may have forgotten one */
 	uint64_t forgetful_ms; /* until the last of them votes again; 0: unknown */
-	uint64_t
-	    seen_ms; /* the holder is known to have it for so long at least; 0: unknown. For who fills it in. */
+	/* Filled in by a caller that has seen the holder before. */
+	uint64_t seen_ms; /* the holder is known to have it for so long at least; 0: unknown */
+	bool renewed;     /* the holder has extended its key meanwhile */
 };
 
 enum { STANDING_TEXT_MAX = HOLDER_TEXT_MAX + 160 };
@@ -82,9 +99,16 @@ void standing_doubt(struct standing *standing, uint64_t nodes, uint64_t left_ms)
 /* "free", "held by TOKEN (owner web-1:42) on 5 of 5 nodes", "split: ...". Returns `buffer`. */
 const char *standing_text(const struct standing *standing, char *buffer, size_t size);
 
+/* ", its key expires in 21.3 s"; "": nobody has it. Returns `buffer`. */
+const char *standing_life(const struct standing *standing, char *buffer, size_t size);
+
+/* Tells a user that wanted the lock the next step where no wait helps: "; if its holder is gone: `redlock
+ * break NAME`". "": nothing. */
+const char *standing_remedy(const struct standing *standing);
+
 /* As standing_text(), for a user that wanted the lock, with the time that is left: "held by web-1:42 on at
- * least 3 of 5 nodes, for 4.7 s at least, its key expires in 21.3 s". The token is of no use to that user,
- * and left out where there is an owner. */
+ * least 3 of 5 nodes, for 4.7 s at least and renewed, its key expires in 21.3 s". The token is of no use to
+ * that user, and left out where there is an owner. */
 const char *standing_words(const struct standing *standing, char *buffer, size_t size);
 
 /* How many nodes have this value. */

@@ -132,13 +132,14 @@ const struct standing *status_slots_at(struct status_slots *slots, unsigned slot
 
 void status_slots_print(struct status_slots *slots)
 {
-	char verdict[STANDING_TEXT_MAX];
+	char verdict[STANDING_TEXT_MAX], life[48];
 	if (slots->count == 0)
 		return;
 	put_line("  %u slot%s: slot 0 is the name itself", slots->count, slots->count == 1 ? "" : "s");
 	for (unsigned i = 1; slots->told && i < slots->count; i++) {
 		conclude(slots, i);
-		put_line("  slot %u: %s", i, standing_text(&slots->standing, verdict, sizeof verdict));
+		put_line("  slot %u: %s%s", i, standing_text(&slots->standing, verdict, sizeof verdict),
+		         standing_life(&slots->standing, life, sizeof life));
 	}
 }
 

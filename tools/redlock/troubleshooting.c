@@ -55,9 +55,12 @@ const struct message_row *message_row(enum message_id id)
 	return &messages[id];
 }
 
-/* Rows that have the word as a part of others only are for when no row has it whole: AUTH is not "authors".
- */
-static bool takes_parts;
+/* How a word finds rows. Each way is for when no row is found by the one before it. */
+static enum {
+	WHOLE,  /* by words of the row: AUTH is not "authors" */
+	PARTS,  /* by a part of a word */
+	PHRASES /* by a phrase as it was printed, "place 3 of 40": other text stands where the row has "..." */
+} way;
 
 static bool is_of_word(char c)
 {
@@ -72,7 +75,7 @@ static bool has_word(const char *text, const char *word)
 	for (const char *at = strcasestr(text, word); at != NULL; at = strcasestr(at + 1, word)) {
 		bool begins = at == text || !is_of_word(at[-1]) || !is_of_word(word[0]);
 		bool ends = !is_of_word(at[length]) || !is_of_word(word[length - 1]);
-		if (takes_parts || (begins && ends))
+		if (way == PARTS || (begins && ends))
 			return true;
 	}
 	return false;
@@ -171,10 +174,66 @@ static bool quotes(const char *line, const char *text)
 	       likeness(line, text, true) > 0;
 }
 
+/* ---- a phrase that was printed ---- */
+
+enum { PHRASE_MAX = 200, TELLING_PHRASE = 6 };
+
+/* The most characters of the phrase that are the text's own, if the text may have been printed with the
+ * phrase in it; -1: it may not. `most` has that for each rest of the phrase, from this place of the text on.
+ */
+static void extend_phrase(const char *phrase, int length, const char *text, bool gap, int *most)
+{
+	for (int p = 0; p < length; p++) /* most[p + 1] is still that of the next place of the text */
+		if (!gap)
+			most[p] = most[p + 1] >= 0 && tolower((unsigned char)phrase[p]) == tolower((unsigned char)*text)
+			              ? most[p + 1] + 1
+			              : -1;
+	for (int p = length - 1; p >= 0 && gap; p--)
+		most[p] = most[p] > most[p + 1] ? most[p] : most[p + 1];
+}
+
+/* 0: too little of the phrase is the text's own. */
+static int phrase_likeness(const char *phrase, const char *text)
+{
+	int most[PHRASE_MAX + 1], best = -1, length = (int)strlen(phrase);
+	if (text == NULL || length > PHRASE_MAX)
+		return 0;
+	for (int p = 0; p < length; p++)
+		most[p] = -1;
+	most[length] = 0;
+	for (const char *at = text + strlen(text); at > text;) {
+		bool gap = at - text >= 3 && strncmp(at - 3, "...", 3) == 0;
+		at -= gap ? 3 : 1;
+		extend_phrase(phrase, length, at, gap, most);
+		best = most[0] > best ? most[0] : best;
+	}
+	return best >= TELLING_PHRASE && best * 3 >= length * 2 ? best : 0;
+}
+
+/* ---- a word that a server says ---- */
+
+/* The vote of an error that begins with this word, as NOAUTH. YES: there is none. */
+static enum redlock_vote_code error_vote(const char *word)
+{
+	char text[32] = "";
+	size_t length = word != NULL ? strcspn(word, " ") : 0;
+	for (size_t i = 0; i < length && i + 2 < sizeof text; i++)
+		text[i] = (char)toupper((unsigned char)word[i]);
+	if (length < 3 || length + 2 >= sizeof text || (word[length] != '\0' && memcmp(text, word, length) != 0))
+		return REDLOCK_VOTE_YES;
+	text[length] = ' '; /* servers have a text after it */
+	const struct redlock_reply reply = {.kind = REDLOCK_REPLY_ERROR, .text = text, .length = length + 1};
+	const struct redlock_question question = {.size = sizeof question, .reply = &reply};
+	enum redlock_vote_code code = redlock_question_vote(&question);
+	return code == REDLOCK_VOTE_SERVER ? REDLOCK_VOTE_YES : code;
+}
+
 struct page {
 	FILE *out;
 	const char *word; /* NULL: all rows */
 	size_t likeness;  /* of the message that the line is most like */
+	int phrase;       /* the most characters of the phrase that one row has; for PHRASES */
+	bool measures;    /* nothing is printed, and `phrase` is found */
 	const char *head; /* of the section; NULL: it is printed */
 	bool found;
 };
@@ -183,6 +242,16 @@ static bool is_asked_for(const struct page *page, const char *id, const char *ca
 {
 	const char *word = page->word;
 	return word == NULL || has_word(id, word) || has_word(cause, word) || has_word(step, word);
+}
+
+/* Whether no row is more like the phrase; while the page measures, none is printed. */
+static bool has_phrase(struct page *page, const char *cause, const char *step)
+{
+	int like = phrase_likeness(page->word, cause), of_step = phrase_likeness(page->word, step);
+	like = of_step > like ? of_step : like;
+	if (page->measures)
+		page->phrase = like > page->phrase ? like : page->phrase;
+	return !page->measures && like > 0 && like == page->phrase;
 }
 
 static void put_row(struct page *page, const char *id, int code, const char *cause, const char *step)
@@ -205,7 +274,9 @@ static void put_row(struct page *page, const char *id, int code, const char *cau
 static void row(struct page *page, bool is_it, const char *id, int code, const char *cause, const char *step)
 {
 	const char *word = page->word;
-	if (is_it || is_asked_for(page, id, cause, step) || quotes(word, cause) || quotes(word, step))
+	if (way == PHRASES
+	        ? has_phrase(page, cause, step)
+	        : is_it || is_asked_for(page, id, cause, step) || quotes(word, cause) || quotes(word, step))
 		put_row(page, id, code, cause, step);
 }
 
@@ -224,8 +295,8 @@ static void print_votes(struct page *page)
 	for (int code = REDLOCK_VOTE_NO + 1; code < REDLOCK_VOTE_COUNT; code++) {
 		struct redlock_vote vote = {.size = sizeof vote, .code = (enum redlock_vote_code)code};
 		struct outcome outcome = outcome_of(REDLOCK_E_NOQUORUM, &vote, 1);
-		row(page, false, redlock_vote_name(vote.code), outcome.code, redlock_vote_text(vote.code),
-		    outcome.hint);
+		row(page, vote.code == error_vote(page->word), redlock_vote_name(vote.code), outcome.code,
+		    redlock_vote_text(vote.code), outcome.hint);
 	}
 	row(page, false, outcome_protected.reason, outcome_protected.code, outcome_protected_text,
 	    outcome_protected.hint);
@@ -290,7 +361,7 @@ static void print_messages(struct page *page)
 		}
 		bool is = word != NULL && is_message(page, m);
 		/* Only a phrase of the text itself, not each message whose words the line has. */
-		if (is || is_asked_for(page, m->id, text, step))
+		if (way == PHRASES ? has_phrase(page, text, step) : is || is_asked_for(page, m->id, text, step))
 			put_row(page, m->id, -1, text, step);
 	}
 }
@@ -308,12 +379,13 @@ static void print_odd(struct page *page)
 
 static void print_standings(struct page *page)
 {
-	page->head = "status: keys that are no lock of one holder";
+	page->head = "status: what is said of keys and holders, also by messages";
 #define STANDING_ROW(name, id, text, step)                                                                   \
 	{                                                                                                        \
 		char cause[MESSAGE_MAX];                                                                             \
 		write_format(text, "...", cause, sizeof cause);                                                      \
-		row(page, page->word != NULL && quotes(page->word, text), id, -1, cause, step);                      \
+		row(page, page->word != NULL && quotes(page->word, text), id, -1, cause + strspn(cause, ", "),       \
+		    step);                                                                                           \
 	}
 	STANDING_TROUBLE_MAP(STANDING_ROW)
 #undef STANDING_ROW
@@ -331,25 +403,27 @@ static void print_finding(void *user, const char *check, const char *text, const
 	    *step ? step : NULL);
 }
 
-static bool print_page(FILE *out, const char *word)
+static bool print_page(struct page *page)
 {
-	struct page page = {.out = out, .word = word};
-	print_results(&page);
-	print_votes(&page);
-	print_codes(&page);
-	print_odd(&page);
-	print_standings(&page);
-	page.head = "doctor: \"check\" in --json";
-	doctor_each_check(print_finding, &page);
-	print_messages(&page);
-	return page.found;
+	print_results(page);
+	print_votes(page);
+	print_codes(page);
+	print_odd(page);
+	print_standings(page);
+	page->head = "doctor: \"check\" in --json";
+	doctor_each_check(print_finding, page);
+	print_messages(page);
+	return page->found;
 }
 
 bool troubleshooting_print(FILE *out, const char *word)
 {
-	takes_parts = false;
-	if (print_page(out, word))
-		return true;
-	takes_parts = true;
-	return print_page(out, word);
+	struct page page = {.out = out, .word = word};
+	for (way = WHOLE; way < PHRASES; way++)
+		if (print_page(&page))
+			return true;
+	page.measures = true;
+	(void)print_page(&page);
+	page.measures = false;
+	return print_page(&page);
 }

@@ -12,6 +12,7 @@
 #include "printable.h"
 
 #define EACH_NS 1000000000u /* not more often */
+#define RENEWAL_NS 100000000u
 
 /* Limits for lines that nobody has asked for: in the log of a job a short wait is of no interest. */
 #define UNASKED_AFTER_NS 5000000000u
@@ -25,7 +26,7 @@ void wait_view_begin(struct wait_view *view, const struct settings *settings, co
 	view->end_ns = 0;
 	view->wait = (struct redlock_wait){.node = -1};
 	view->found[0] = view->said[0] = '\0';
-	view->quarantine_told = false;
+	view->quarantine_told = view->renewed = false;
 	view->is_live = live_works(settings);
 	view->is_told = !settings->quiet;
 	view->is_asked = settings->verbose || isatty(STDERR_FILENO);
@@ -46,6 +47,20 @@ static void tell_quarantine(struct wait_view *view, uint64_t until_ns)
 	    printable(view->name, strlen(view->name), name, sizeof name));
 }
 
+static bool is_same_holder(const struct redlock_wait *before, const struct redlock_wait *now)
+{
+	return before->node >= 0 && before->holder_len > 0 && before->holder_len == now->holder_len &&
+	       memcmp(before->holder, now->holder, now->holder_len) == 0;
+}
+
+/* Whether a renewal has moved the end of the key: by more than answers of one node differ, and other nodes
+ * are not compared. */
+static bool lives_longer(const struct redlock_wait *before, const struct redlock_wait *now)
+{
+	return before->node == now->node && now->until_ns != REDLOCK_NEVER_NS &&
+	       now->until_ns > before->until_ns + RENEWAL_NS;
+}
+
 /* Between two refusals the handle may know nothing: what it knew stays. */
 void wait_view_look(struct wait_view *view, const redlock_lock *lock)
 {
@@ -53,8 +68,10 @@ void wait_view_look(struct wait_view *view, const redlock_lock *lock)
 	if (redlock_lock_waiting(lock, &wait) < 0)
 		return;
 	tell_quarantine(view, wait.quarantine_ns);
-	if (wait.node >= 0)
-		view->wait = wait;
+	if (wait.node < 0)
+		return;
+	view->renewed = is_same_holder(&view->wait, &wait) && (view->renewed || lives_longer(&view->wait, &wait));
+	view->wait = wait;
 }
 
 bool wait_view_holder(const struct wait_view *view, struct redlock_finding *ret)
@@ -74,8 +91,10 @@ void wait_view_date(const struct wait_view *view, struct standing *standing)
 	if (standing->state != STANDING_HELD || !wait_view_holder(view, &told))
 		return;
 	told.value_len = best->value_len;
-	if (holder_same(best, &told))
+	if (holder_same(best, &told)) {
 		standing->seen_ms = (clock_ns() - view->wait.since_ns) / 1000000;
+		standing->renewed = view->renewed;
+	}
 }
 
 /* ---- words ---- */
@@ -112,30 +131,31 @@ static void add_holder(const struct wait_view *view, char *text, size_t size)
 	size_t used = *who ? (size_t)snprintf(text, size, ", held by %s", who) : 0;
 	if (!*who || wait->node < 0 || wait->holder_len == 0 || used >= size)
 		return;
-	used += (size_t)snprintf(text + used, size - used, " for %.1f s at least",
-	                         seconds(wait->since_ns, wait->told_ns));
+	used += (size_t)snprintf(text + used, size - used, STANDING_TEXT_SEEN,
+	                         seconds(wait->since_ns, wait->told_ns), view->renewed ? " and renewed" : "");
 	if (wait->until_ns == REDLOCK_NEVER_NS)
-		snprintf(text + used, size - used, ", its key has no expiry");
+		snprintf(text + used, size - used, "%s (`redlock break NAME`)", STANDING_TEXT_NEVER);
 	else
-		snprintf(text + used, size - used, ", its key expires in %.1f s",
-		         seconds(clock_ns(), wait->until_ns));
+		snprintf(text + used, size - used, STANDING_TEXT_EXPIRES, seconds(clock_ns(), wait->until_ns));
 }
 
 static void show(const struct wait_view *view)
 {
 	char name[PRINTABLE_MAX], waited[32] = "", place[64] = "", holder[HOLDER_TEXT_MAX + 128] = "";
-	char text[sizeof name + sizeof waited + sizeof place + sizeof holder + 32];
+	char text[sizeof name + sizeof waited + sizeof place + sizeof holder + 32] = "redlock: ";
 	if (view->is_live)
 		snprintf(waited, sizeof waited, " for %.0f s", seconds(view->begin_ns, clock_ns()));
 	if (view->wait.place > 0)
-		snprintf(place, sizeof place, ", place %u of %u", view->wait.place, view->wait.waiting);
+		snprintf(place, sizeof place, STANDING_TEXT_PLACE, view->wait.place, view->wait.waiting);
 	add_holder(view, holder, sizeof holder);
-	snprintf(text, sizeof text, "redlock: waiting%s for '%s'%s%s", waited,
-	         printable(view->name, strlen(view->name), name, sizeof name), place, holder);
-	if (view->is_live)
-		live_show(text);
-	else
-		say(view->settings, MSG(WAITING), text);
+	printable(view->name, strlen(view->name), name, sizeof name);
+	if (!view->is_live) {
+		say(view->settings, MSG(WAITING), waited, name, place, holder);
+		return;
+	}
+	size_t used = strlen(text);
+	snprintf(text + used, sizeof text - used, FORMAT_WAITING, waited, name, place, holder);
+	live_show(text);
 }
 
 /* ---- when ---- */

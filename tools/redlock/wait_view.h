@@ -26,6 +26,7 @@ struct wait_view {
 	struct redlock_wait wait;         /* what was told last; node -1: nothing */
 	char found[HOLDER_TEXT_MAX + 64]; /* the holder, found in another way; "": nobody */
 	char said[HOLDER_TEXT_MAX + 64];  /* what the last line said; "": there was none */
+	bool renewed;                     /* the holder has extended its key since it was seen first */
 	bool quarantine_told;
 	bool is_live;
 	bool is_told;  /* by lines */

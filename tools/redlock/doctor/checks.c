@@ -530,6 +530,20 @@ void doctor_expand(const char *text, const char *detail, char *buffer, size_t si
 		snprintf(buffer, size, "%.*s%s%s", (int)(mark - text), text, detail, mark + 1);
 }
 
+/* Writes the name of the user, where the nodes have the same one, into advice that asks for rights of USER.
+ */
+static void name_user(const struct doctor *doctor, char *advice, size_t size)
+{
+	static const char before[] = "SETUSER ", word[] = "USER";
+	char rest[GUARD_MOVE_MAX + 256];
+	char *at = strstr(advice, "SETUSER USER ");
+	if (at == NULL)
+		return;
+	at += strlen(before);
+	snprintf(rest, sizeof rest, "%s", at + strlen(word));
+	snprintf(at, size - (size_t)(at - advice), "%s%s", doctor->session->user, rest);
+}
+
 void doctor_each_check(void (*visit)(void *user, const char *check, const char *text, const char *advice),
                        void *user)
 {
@@ -576,6 +590,7 @@ void doctor_check(const struct doctor *doctor, int node,
 		doctor_expand(check->text, found.detail, finding.text, sizeof finding.text);
 		doctor_expand(found.advice != NULL ? found.advice : check->advice, found.detail, finding.advice,
 		              sizeof finding.advice);
+		name_user(doctor, finding.advice, sizeof finding.advice);
 		visit(user, &finding);
 	}
 }

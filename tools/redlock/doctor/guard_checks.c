@@ -39,6 +39,11 @@ DOCTOR_LOOK_AT(doctor_has_no_record)
 	(void)doctor_info(node, "role", role, sizeof role);
 	if (strcmp(role, "slave") == 0) /* no record can be written there: its own finding says what to do */
 		return false;
+	if (doctor->record[index]
+	        .replicas) /* `redlock init` refuses it, and so does a client that requires a guard */
+		found->advice =
+		    "detach its replicas, if it has any, and restart it, which begins its quarantine: `redlock "
+		    "init` refuses it until then";
 	return doctor->record[index].state == GUARD_BLANK_ && !is_in_quarantine(doctor, index) &&
 	       doctor_guard_latest(doctor) != NULL;
 }

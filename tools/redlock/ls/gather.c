@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* One round: finds the names, looks at them, and puts the rows in the order of their names. */
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "../clock.h"
+#include "../guard_record.h"
 #include "ls.h"
 
 /* Side keys of the name tell of its slots as well. */
@@ -36,10 +39,35 @@ static void drop_beside_slots(struct ls_rows *rows)
 	rows->count = kept;
 }
 
+/* A pattern that is a name counts as a lock whatever its value is: the user has named it, perhaps because a
+ * key of another program keeps a job out. */
+static bool add_named(struct ls_nodes *nodes, const struct ls_scope *scope, struct ls_names *names)
+{
+	char *key = NULL;
+	struct ls_key read;
+	if (scope->pattern == NULL || scope->pattern[strcspn(scope->pattern, "*?[\\")] != '\0')
+		return true;
+	int length = asprintf(&key, "%s%s", scope->prefix, scope->pattern);
+	struct ls_name *name = NULL;
+	bool ok = length >= 0;
+	if (ok) {
+		ls_key_read(&read, key, (size_t)length);
+		bool is_name = read.side < 0 && read.slot == 0 && length > 0 && strcmp(key, GUARD_RECORD_KEY) != 0;
+		name = is_name ? ls_names_add(names, key, (size_t)length, 0) : NULL;
+		ok = name != NULL || !is_name;
+		free(key);
+	}
+	if (name != NULL)
+		name->is_asked = true;
+	if (!ok)
+		nodes->error = REDLOCK_E_NOMEM;
+	return ok;
+}
+
 bool ls_gather(struct ls_nodes *nodes, const struct ls_scope *scope, struct ls_rows *rows)
 {
 	struct ls_names names = {0};
-	bool ok = ls_nodes_begin(nodes) && ls_scan(nodes, scope, &names);
+	bool ok = ls_nodes_begin(nodes) && ls_scan(nodes, scope, &names) && add_named(nodes, scope, &names);
 	rows->is_cut = scope->most > 0 && names.count >= scope->most;
 	if (ok && !share_sides(&names)) {
 		nodes->error = REDLOCK_E_NOMEM;

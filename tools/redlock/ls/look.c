@@ -109,7 +109,7 @@ static bool add_row(struct ls_rows *rows, struct ls_look *look, const struct ls_
 	}
 	struct ls_row *row = &rows->list[rows->count];
 	bool ok = ls_row_make(row, look, nodes, prefix_length);
-	if (ok && ls_row_is_there(row) && (prefix_length > 0 || !row->is_any_hash))
+	if (ok && ls_row_is_there(row) && (prefix_length > 0 || look->name->is_asked || !row->is_any_hash))
 		rows->count++;
 	else
 		ls_row_clear(row);

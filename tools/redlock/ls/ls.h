@@ -50,6 +50,7 @@ extern const char *const ls_side_words[LS_SIDES];
 struct ls_name {
 	unsigned slot;  /* 0: the name itself */
 	unsigned sides; /* a bit for each side key that some node has */
+	bool is_asked;  /* the user has named it */
 	char text[];    /* with the prefix */
 };
 
@@ -147,7 +148,7 @@ bool ls_nodes_rest_until(const struct ls_nodes *nodes, uint64_t until_ns);
 /* Which keys count as locks. */
 struct ls_scope {
 	const char *prefix;  /* "": a key counts if its value looks like a lock's */
-	const char *pattern; /* NULL: all names */
+	const char *pattern; /* NULL: all names; one without * ? [ and backslash is a name */
 	size_t most;         /* after so many names the search ends; 0: all are wanted */
 };
 

@@ -20,7 +20,7 @@ static void name_holder(const struct redlock_finding *holder, bool endless, cons
 {
 	char who[HOLDER_TEXT_MAX], shown[PRINTABLE_MAX];
 	holder_who(holder, who, sizeof who);
-	snprintf(words, size, "%s%s", who, endless ? "; its key has no expiry" : "");
+	snprintf(words, size, "%s%s", who, endless ? "; its key has no expiry (`redlock break NAME`)" : "");
 	notify_status("", "waiting for '%s', held by %s", printable(name, strlen(name), shown, sizeof shown),
 	              words);
 }
