@@ -308,19 +308,24 @@ public:
 	redlock_lock *native_handle() const noexcept { return raw_.get(); }
 
 	// In an event loop. `done` gets the result in dispatch(), or at once if the operation cannot begin.
+	// Without `done`, in C++20, for co_await: these throw as the blocking calls do, and the coroutine
+	// continues in dispatch(). One that is destroyed while it waits cancels the operation.
 
-	template <class D, class F> void async_try_lock_for(D wait, F done)
+	template <class... F> auto async_lock(F... done)
 	{
-		begin(REDLOCK_OP_ACQUIRE, detail::to_ms(wait), std::move(done));
+		return begin<false>(REDLOCK_OP_ACQUIRE, REDLOCK_FOREVER, std::move(done)...);
 	}
-	template <class F> void async_lock(F done)
+	template <class D, class... F> auto async_try_lock_for(D wait, F... done)
 	{
-		begin(REDLOCK_OP_ACQUIRE, REDLOCK_FOREVER, std::move(done));
+		return begin<true>(REDLOCK_OP_ACQUIRE, detail::to_ms(wait), std::move(done)...);
 	}
-	template <class F> void async_unlock(F done) { begin(REDLOCK_OP_RELEASE, 0, std::move(done)); }
-	template <class D, class F> void async_extend(D ttl, F done)
+	template <class... F> auto async_unlock(F... done)
 	{
-		begin(REDLOCK_OP_EXTEND, detail::to_ms(ttl), std::move(done));
+		return begin<false>(REDLOCK_OP_RELEASE, 0, std::move(done)...);
+	}
+	template <class D, class... F> auto async_extend(D ttl, F... done)
+	{
+		return begin<false>(REDLOCK_OP_EXTEND, detail::to_ms(ttl), std::move(done)...);
 	}
 
 #if defined(__cpp_lib_jthread)
@@ -329,28 +334,6 @@ public:
 	std::stop_token lost_token() const
 	{
 		return listener_->stop.token();
-	}
-#endif
-
-#if defined(__cpp_impl_coroutine)
-	// For co_await. They throw as the blocking calls do. The coroutine continues in dispatch(). One that is
-	// destroyed while it waits cancels the operation.
-
-	auto async_lock()
-	{
-		return operation<false>(*this, REDLOCK_OP_ACQUIRE, REDLOCK_FOREVER);
-	}
-	template <class D> auto async_try_lock_for(D wait)
-	{
-		return operation<true>(*this, REDLOCK_OP_ACQUIRE, detail::to_ms(wait));
-	}
-	auto async_unlock()
-	{
-		return operation<false>(*this, REDLOCK_OP_RELEASE, 0);
-	}
-	template <class D> auto async_extend(D ttl)
-	{
-		return operation<false>(*this, REDLOCK_OP_EXTEND, detail::to_ms(ttl));
 	}
 #endif
 
@@ -396,7 +379,7 @@ private:
 		bool await_ready() const noexcept { return false; }
 		bool await_suspend(std::coroutine_handle<> waiting)
 		{
-			owner_.begin(what_, ms_, [this, waiting](std::error_code ec) {
+			owner_.begin<AnswersBusy>(what_, ms_, [this, waiting](std::error_code ec) {
 				result_ = ec.value();
 				ended_ = true;
 				if (suspended_)
@@ -419,6 +402,10 @@ private:
 		int result_ = 0;
 		bool suspended_ = false, ended_ = false;
 	};
+	template <bool AnswersBusy> operation<AnswersBusy> begin(redlock_operation what, std::uint64_t ms)
+	{
+		return {*this, what, ms};
+	}
 #endif
 	struct deleter {
 		std::shared_ptr<detail::core> core;
@@ -436,7 +423,7 @@ private:
 		const int result = redlock_lock_set_wait(raw_.get(), wait_ms);
 		return result < 0 ? result : redlock_acquire(raw_.get());
 	}
-	template <class F> void begin(redlock_operation what, std::uint64_t ms, F done)
+	template <bool AnswersBusy, class F> void begin(redlock_operation what, std::uint64_t ms, F done)
 	{
 		if (what == REDLOCK_OP_ACQUIRE)
 			listener_->stop.renew();

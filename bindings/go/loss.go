@@ -4,15 +4,14 @@ package redlock
 
 import (
 	"context"
-	"sync"
+	"sync/atomic"
 )
 
 // loss is a context that ends with a cause, as context.WithCancelCause makes one from Go 1.20 on.
 type loss struct {
 	context.Context
 	parent context.Context
-	mu     sync.Mutex
-	cause  error
+	cause  atomic.Pointer[error] // nil: the parent has ended first, or nothing has
 }
 
 type lossKey struct{}
@@ -28,11 +27,9 @@ func withLoss(parent context.Context) (context.Context, func(error)) {
 	inner, cancel := context.WithCancel(parent)
 	c := &loss{Context: inner, parent: parent}
 	return c, func(cause error) {
-		c.mu.Lock()
-		if c.cause == nil && inner.Err() == nil {
-			c.cause = cause
+		if inner.Err() == nil {
+			c.cause.CompareAndSwap(nil, &cause)
 		}
-		c.mu.Unlock()
 		cancel()
 	}
 }
@@ -44,10 +41,8 @@ func Cause(ctx context.Context) error {
 	if !ok || ctx.Err() == nil {
 		return ctx.Err()
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.cause != nil {
-		return c.cause
+	if cause := c.cause.Load(); cause != nil {
+		return *cause
 	}
 	if cause := Cause(c.parent); cause != nil {
 		return cause

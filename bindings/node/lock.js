@@ -111,10 +111,8 @@ class Lock {
 	}
 	get votes() {
 		const votes = [];
-		for (let vote; (vote = native.vote(this.#handle, votes.length));) {
-			const [code, rtt] = vote;
-			votes.push({ node: votes.length, name: native.voteName(code), text: native.voteText(code), kind: native.voteKind(code), rtt });
-		}
+		for (let vote; (vote = native.vote(this.#handle, votes.length)) !== undefined;)
+			votes.push(vote);
 		return votes;
 	}
 	get signal() {

@@ -349,29 +349,28 @@ CALL(last_error)
 	return string(env, text);
 }
 
-/* vote(lock, node): [code, ms], or null where there is no such node. */
+/* vote(lock, node): as index.d.ts has it, or undefined where there is no such node. */
 CALL(vote)
 {
 	struct redlock_vote found = {.size = sizeof found};
-	napi_value pair = NULL;
+	napi_value vote = NULL;
 	if (redlock_lock_vote(LOCK, (unsigned)integer(env, args[1]), &found) < 0)
 		return NULL;
-	napi_create_array(env, &pair);
-	napi_set_element(env, pair, 0, number(env, found.code));
-	napi_set_element(env, pair, 1, number(env, (double)found.rtt_ns / 1e6));
-	return pair;
+	napi_create_object(env, &vote);
+	napi_set_named_property(env, vote, "node", args[1]);
+	napi_set_named_property(env, vote, "name", string(env, redlock_vote_name(found.code)));
+	napi_set_named_property(env, vote, "text", string(env, redlock_vote_text(found.code)));
+	napi_set_named_property(env, vote, "kind", number(env, redlock_vote_kind(found.code)));
+	napi_set_named_property(env, vote, "rtt", number(env, (double)found.rtt_ns / 1e6));
+	return vote;
 }
 
 /* ---- the library ---- */
 
 #define CODE integer(env, args[0])
-#define VOTE ((enum redlock_vote_code)CODE)
 
 RESULT(error_name, string(env, redlock_error_name(CODE)))
 RESULT(error_text, string(env, redlock_strerror(CODE)))
-RESULT(vote_name, string(env, redlock_vote_name(VOTE)))
-RESULT(vote_text, string(env, redlock_vote_text(VOTE)))
-RESULT(vote_kind, number(env, redlock_vote_kind(VOTE)))
 RESULT(is_duration, number(env, redlock_option_is_duration(bytes(env, args[0], NULL))))
 RESULT(constant, number(env, (double)(int64_t)redlock_constant(bytes(env, args[0], NULL))))
 
@@ -383,8 +382,7 @@ static const struct call {
     {"open", open_client}, {"turn", turn}, {"keep", keep}, {"releaseAll", release_all}, {"owed", owed}, {"close", close},
     {"lock", lock}, {"start", start}, {"cancel", cancel}, {"remaining", remaining}, {"fence", fence}, {"slot", slot},
     {"obstacle", obstacle}, {"token", token}, {"lastError", last_error}, {"vote", vote}, {"errorName", error_name},
-    {"errorText", error_text}, {"voteName", vote_name}, {"voteText", vote_text}, {"voteKind", vote_kind},
-    {"isDuration", is_duration}, {"constant", constant},
+    {"errorText", error_text}, {"isDuration", is_duration}, {"constant", constant},
     /* clang-format on */
 };
 

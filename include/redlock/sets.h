@@ -31,9 +31,10 @@
  *     nodes with quorum q and N' with q'. Names that do not move stay where they are.
  *  2. the same sets with `joining` 0, once all clients have had step 1 for longer than the longest TTL.
  *
- * Clients of neighbouring steps have a set in common, which each of them needs a quorum of. To take a set
- * away, go the same steps back. Not with REDLOCK_GUARD_REQUIRE: nodes of a guarded set refuse a list with
- * nodes of another one.
+ * Clients of neighbouring steps have a set in common, which each of them needs a quorum of. They may wait in
+ * different queues: while those of one step hand a lock to one another without a pause, those of the other
+ * may get few turns or none. To take a set away, go the same steps back. Not with REDLOCK_GUARD_REQUIRE:
+ * nodes of a guarded set refuse a list with nodes of another one.
  */
 #ifndef REDLOCK_SETS_H
 #define REDLOCK_SETS_H
