@@ -572,7 +572,7 @@ void doctor_check(const struct doctor *doctor, int node,
                   void (*visit)(void *user, const struct doctor_finding *finding), void *user)
 {
 	bool set = node < 0;
-	const char *user = doctor->session->user;
+	const char *login = doctor->session->user;
 	const struct doctor_node *seen = set ? NULL : &doctor->node[node];
 	const struct check *checks = set ? set_checks : node_checks;
 	size_t count =
@@ -591,7 +591,7 @@ void doctor_check(const struct doctor *doctor, int node,
 		doctor_expand(check->text, found.detail, finding.text, sizeof finding.text);
 		doctor_expand(found.advice != NULL ? found.advice : check->advice, found.detail, finding.advice,
 		              sizeof finding.advice);
-		name_user(user, finding.advice, sizeof finding.advice);
+		name_user(login, finding.advice, sizeof finding.advice);
 		visit(user, &finding);
 	}
 }
