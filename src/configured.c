@@ -35,6 +35,8 @@ static int open_loaded(struct redlock_options *options, redlock_client **ret_cli
 	options->error_option = &option;
 	redlock_options_set_error_text(options, why, sizeof why);
 	int error = redlock_open(options, ret_client);
+	options->error_option = NULL;
+	redlock_options_set_error_text(options, text, size);
 	const char *place = rl_set_place(options, option);
 	if (text != NULL && size > 0)
 		snprintf(text, size, "%s%s%s", place != NULL ? place : "", place != NULL ? ": " : "", why);
