@@ -48,6 +48,18 @@ guard_line() { # TEXT: what the last output says of the guard, once
 	auto 0 "1 2 3" -n held sh -c '! kill -0 "$1" 2>/dev/null' - "$(<"$sandbox/held.pid")"
 }
 
+@test "a quarantine is waited for no longer than -w where the TTL is the maximum of the set, and the message says so" {
+	local begin waited
+	init 0 "1 2 3" --max-ttl 20s --fresh
+	wiped "1 2"
+	begin=$(date +%s%N)
+	want 69 rl run -r "$(urls 1 2 3)" -w 2s job -c 'echo ran'
+	waited=$((($(date +%s%N) - begin) / 1000000))
+	[ "$waited" -lt 4000 ] || { echo "$waited ms" && return 1; }
+	says "s for 'job', and no longer (-w): nodes that may have forgotten locks do not vote for another "
+	[[ $stderr != *"goes on by itself"* ]]
+}
+
 @test "a member that has become a replica is called one: it is in no quarantine that ends, and needs no init" {
 	init 0 "1 2 3" --max-ttl 8s --fresh
 	for node in 2 3; do

@@ -158,6 +158,8 @@ MESSAGE(TOKEN_UNKNOWN, "cannot read the token of the lock; it was given back", "
 MESSAGE(WAITING, "waiting%s for '%s'%s%s", NEWS)
 MESSAGE(QUARANTINE_WAIT, "waiting %.1f s for '%s': until then, nodes that may have forgotten locks do not "
         "vote (--guard); it goes on by itself then, also with -n", NEWS)
+MESSAGE(QUARANTINE_LIMIT, "waiting %.1f s for '%s', and no longer (-w): nodes that may have forgotten locks do not "
+        "vote for another %.1f s (--guard)", "give a longer -w, or none: it goes on by itself when they vote")
 MESSAGE(SELF_WAIT, "'%s' is held by the command that this one runs under: it would wait for itself",
         "give --reentrant, or another NAME")
 MESSAGE(TRACE, "trace: %s", NEWS)
