@@ -4,51 +4,8 @@
 `check` reads theorems with load() and asks solvers about obligations(), histories() and lemmas().
 """
 import itertools
-import re
 
-
-class Malformed(Exception):
-    """A theorem breaks a rule of the notation."""
-
-
-# ---- Text and trees: a tree is a word or a list of trees ---------------------------------------------------------
-
-def parse(text):
-    tokens = re.findall(r'"[^"]*"|[()]|[^\s()";]+', re.sub(r'"[^"]*"|;.*', lambda m: m[0] if m[0][0] == '"' else '', text))
-    stack = [[]]
-    for token in tokens:
-        if token == '(':
-            stack.append([])
-        elif token == ')':
-            if len(stack) < 2:
-                raise Malformed('a parenthesis too many')
-            done = stack.pop()
-            stack[-1].append(done)
-        else:
-            stack[-1].append(token)
-    if len(stack) != 1:
-        raise Malformed('a parenthesis is not closed')
-    return stack[0]
-
-
-def show(tree):
-    return tree if isinstance(tree, str) else '(' + ' '.join(map(show, tree)) + ')'
-
-
-def swap(tree, names):
-    """The tree with words replaced by trees."""
-    if isinstance(tree, str):
-        return names.get(tree, tree)
-    return [swap(part, names) for part in tree]
-
-
-def words(tree):
-    return {tree} if isinstance(tree, str) else set().union(*map(words, tree))
-
-
-def both(trees):
-    return ['and', 'true', *trees]
-
+from trees import Malformed, both, check_names, check_tree, parse, show, swap, words
 
 # ---- Theorems ----------------------------------------------------------------------------------------------------
 
@@ -86,10 +43,11 @@ class Theorem:
             b.guards, b.lets, b.puts = dict(a.guards), dict(a.lets), dict(a.puts)
         for label, tree in changes.items():
             action, _, part = label.rpartition('.')
-            places = [t.axioms, t.defs] if not action else [t.actions[action].guards, t.actions[action].lets, t.actions[action].puts]
+            a = t.actions.get(action)
+            places = [t.axioms, t.defs] if not action else [a.guards, a.lets, a.puts] if a else []
             place = next((p for p in places if part in p), None)
             if place is None:
-                raise Malformed(f'{self.name}: nothing is called {label}')
+                raise Malformed(f'nothing is called {label}')
             if tree is None:
                 del place[part]
             elif place is t.defs:
@@ -135,10 +93,20 @@ def read_history(parts):
 
 
 def load(name, text):
-    t = Theorem(name)
-    needed = set()
+    try:
+        tree = parse(text)
+        check_tree(tree)
+        return read(name, tree)
+    except Malformed as why:
+        raise Malformed(f'{name}.thm: {why}') from None
+    except (IndexError, TypeError, ValueError) as why:
+        raise Malformed(f'{name}.thm: README.md knows no such form ({why})') from None
+
+
+def read(name, tree):
+    t, needed = Theorem(name), set()
     labelled = {'axiom': t.axioms, 'fact': t.axioms, 'init': t.init, 'invariant': t.invariant, 'promise': t.promises}
-    for kind, key, *rest in parse(text):
+    for kind, key, *rest in tree:
         if kind == 'sizes':
             t.sizes = {sort: int(size) for sort, size in [key, *rest]}
         elif kind == 'sort':
@@ -152,7 +120,7 @@ def load(name, text):
             if kind == 'promise' and len(rest) == 3:
                 t.by[key] = rest[1][1:]
                 if not set(t.by[key]) < set(t.promises):
-                    raise Malformed(f'{name}: {key} rests on what comes later')
+                    raise Malformed(f'{key} rests on what comes later')
             if kind == 'axiom':
                 needed.add(key)
         elif kind == 'action':
@@ -164,14 +132,17 @@ def load(name, text):
         elif kind == 'reach':
             t.reaches[key] = read_history(rest)
         else:
-            raise Malformed(f'{name}: {kind}?')
+            raise Malformed(f'{kind}?')
     needed |= {f'{a.name}.{g}' for a in t.actions.values() for g in a.guards}
     idle = set(t.actions) - {step for h in t.reaches.values() for step in h['steps']}
+    check_names(t, {**t.controls, **t.reaches})
     for h in t.controls.values():
         t.variant(h['changes'])  # each of its labels is there
         needed -= set(h['changes'])
-    if needed or idle:
-        raise Malformed(f'{name}: no control for {sorted(needed)}, not reached: {sorted(idle)}')
+    if needed:
+        raise Malformed(f'no control is without {sorted(needed)}')
+    if idle:
+        raise Malformed(f'no reach has the step {sorted(idle)}')
     return t
 
 
@@ -243,10 +214,20 @@ def lemmas(t):
 
 # ---- Histories: few of everything, step by step ------------------------------------------------------------------
 
-def history(t, h, changes):
-    """The script of a history, and what to ask the solver for afterwards, step by step."""
+class History:
+    """The script of a history, and what to ask the solver for afterwards: `told` has it for each step, `given` for what is
+    fixed, `first` and `last` for the state. An ask is a label, a sort and a term. `simple` are wishes: with them the history
+    is easier to read."""
+
+    def __init__(self):
+        self.lines, self.told, self.given, self.first, self.last, self.simple = [], [], [], [], [], []
+
+
+def history(t, h, changes, begin=None):
+    """`begin`: what holds at first, instead of the initial states."""
     t = t.variant(changes)
     things = {s: [f'{s.lower()}{i + 1}' for i in range({**t.sizes, **h['sizes']}[s])] for s in t.sorts}
+    out = History()
 
     def see(tree):
         """Without quantifiers: each variable is each thing in turn."""
@@ -259,22 +240,44 @@ def history(t, h, changes):
         parts = [see(swap(tree[2], dict(zip(names, case)))) for case in cases]
         return ['and' if tree[0] == 'forall' else 'or', *parts, 'true' if tree[0] == 'forall' else 'false']
 
-    lines = [f'(declare-datatypes (({s} 0)) (({" ".join(f"({x})" for x in xs)})))' for s, xs in things.items()]
+    def calls(name, args):
+        """A function at each place: pairs of its places and the term. There are too many places if one is a number."""
+        cases = itertools.product(*(things.get(s, []) for s in args))
+        return [(list(c), show([name, *c]) if args else name) for c in cases]
+
+    lines = out.lines
+    lines += [f'(declare-datatypes (({s} 0)) (({" ".join(f"({x})" for x in xs)})))' for s, xs in things.items()]
     lines += [declare(n, *sig) for n, sig in t.rigid.items()]
     now = {s: f'{s}_0' for s in t.state}
     lines += [declare(now[n], *sig) for n, sig in t.state.items()]
     lines += [f'(assert {show(see(t.expand(a)))})' for a in [*t.axioms.values(), *h['also']]]
-    lines += [f'(assert {show(swap(see(t.expand(i)), now))})' for i in t.init.values()]
-    told = []
+    lines += [f'(assert {show(swap(see(t.expand(i)), now))})' for i in (begin or t.init).values()]
+    for kind, asks in ((t.rigid, out.given), (t.state, out.first)):
+        for name, (args, sort) in kind.items():
+            own = calls(now.get(name, name), args)
+            asks += [(show([name, *places]) if args else name, sort, term) for places, term in own]
+            if sort in ('Real', 'Int'):
+                out.simple += [f'(= {term} 0)' if kind is t.state else f'(<= {term} 10)' for _, term in own]
+            elif kind is t.rigid and sort in things:  # no two share a value
+                out.simple += [f'(distinct {a} {b})' for (_, a), (_, b) in itertools.combinations(own, 2)]
+    last = {}
     for i, name in enumerate(h['steps'], 1):
         a = t.actions[name]
         text, local, now = step_text(t, a, now, {s: f'{s}_{i}' for s in t.state}, f'_{i}', see)
         lines += text
         ask = []
-        for p, args, _ in a.params:
-            calls = [[local[p], *case] for case in itertools.product(*(things[s] for s in args))] if args else [local[p]]
-            ask += [(show([p, *c[1:]]) if args else p, show(c)) for c in calls]
-        told.append((name, ask))
+        for p, args, sort in a.params:
+            ask += [(show([p, *places]) if args else p, sort, term) for places, term in calls(local[p], args)]
+            if sort in ('Real', 'Int'):
+                out.simple += [f'(<= 0 {term} 10)' for _, term in calls(local[p], args)]
+            if not args and sort in last:  # the same thing as in the step before
+                out.simple.append(f'(= {local[p]} {last[sort]})')
+            if sort in things:
+                last[sort] = local[p]
+        out.told.append((name, ask))
+    out.last = [(show([name, *places]) if args else name, sort, term) for name, (args, sort) in t.state.items()
+                if now[name] != f'{name}_0' for places, term in calls(now[name], args)]
     if h['breaks']:
-        lines.append(f'(assert (not {show(swap(see(t.expand(t.promises[h["breaks"]])), now))}))')
-    return lines, told
+        broken = {**t.promises, **t.invariant}[h['breaks']]
+        lines.append(f'(assert (not {show(swap(see(t.expand(broken)), now))}))')
+    return out

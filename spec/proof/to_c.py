@@ -185,7 +185,8 @@ class C:
             places = [self.t.expand(p) for p in places]
             for other in notation.words(value) | set().union(set(), *map(notation.words, places)):
                 if other in done:
-                    raise notation.Malformed(f'{a.name}: {other} is read after it was put')
+                    raise notation.Malformed(f'{self.t.name}.thm: {a.name}: {other} is read in the put of {name}, after its own put: '
+                                             'move that put to the end, or name the old value by a let')
             done.add(name)
             sorts = {p: sort for p, sort in zip(places, self.named[name][0]) if isinstance(p, str)}
             free = [(plain(p), sort) for p, sort in sorts.items() if p[0] == '?']
@@ -224,9 +225,16 @@ def sentences(tree):
     return {k: ' '.join(v.split()) for k, v in texts.items()}
 
 
+def header(name, text):
+    theorem = notation.load(name, text)
+    unknown = set(theorem.sorts) - set(SIZES)
+    if unknown:
+        raise notation.Malformed(f'{name}.thm: to_c.py has no entry in SIZES for {sorted(unknown)}')
+    return '\n'.join(C(theorem).whole(sentences(notation.parse(text))))
+
+
 def main(name):
-    text = (pathlib.Path(__file__).resolve().parent / f'{name}.thm').read_text()
-    print('\n'.join(C(notation.load(name, text)).whole(sentences(notation.parse(text)))))
+    print(header(name, (pathlib.Path(__file__).resolve().parent / f'{name}.thm').read_text()))
 
 
 if __name__ == '__main__':
