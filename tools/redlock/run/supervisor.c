@@ -222,8 +222,8 @@ static bool is_refused_for_ttl(const struct run *run)
 	return false;
 }
 
-/* What is left of the wait for the lock, which began with the first handle. False: nothing, though there was
- * one. */
+/* How long the wait for the lock may still last: it began with the first handle. False: it has lasted as long
+ * as it may. */
 static bool left_of_wait(const struct run *run, uint64_t *ret_ms)
 {
 	uint64_t waited_ms = (clock_ns() - run->waiting.view.begin_ns) / 1000000;
