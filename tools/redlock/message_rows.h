@@ -24,11 +24,11 @@ MESSAGE(REPORT_FD, "%s: --report-fd %d: %s; open it: --report-fd 3 3>FILE", IN_T
 MESSAGE(HOLD_TIMES, "%s: --min-hold is longer than --max-hold",
         "give a shorter --min-hold, or a longer --max-hold")
 MESSAGE(RETRY_ALONE, "%s: --retry-failed is for --once-per", "give --once-per too")
-MESSAGE(TIMES, "these times cannot work: %s; give a longer --ttl, or a shorter --renew or --kill-after",
-        IN_TEXT)
+MESSAGE(TIMES, "these times cannot work: %s; give a longer --ttl, or a shorter --renew, --kill-after or "
+        "--node-timeout", IN_TEXT)
 MESSAGE(MAXIMUM_TIMES, "the TTL is the maximum of this node set, and these times cannot work: %s",
         "give a --ttl up to the maximum, with shorter --renew and --kill-after")
-MESSAGE(TTL_SHORT, "the TTL is too short: it must be longer than node timeout and drift together; give a "
+MESSAGE(TTL_SHORT, "the TTL%s%s is too short: it must be longer than node timeout%s%s and drift together; give a "
         "longer --ttl or a shorter --node-timeout", IN_TEXT)
 MESSAGE(TTL_MAXIMUM, "the TTL is %s, the maximum of this node set; --ttl asks for another one", NEWS)
 MESSAGE(NAME_EMPTY, "NAME is empty", "give a NAME")

@@ -138,6 +138,11 @@ static const char *refused_source(const struct settings *settings, int error, in
 	const struct setting_source *source = spec != NULL ? settings_source(settings, spec->field) : NULL;
 	if (error == REDLOCK_E_URL && node >= 0)
 		return nodes_source(settings, (unsigned)node);
+	/* The command sets node timeout and drift alone of the default options of locks. */
+	if (option != NULL && strcmp(option, "lock_options") == 0)
+		source = settings_source(settings, offsetof(struct settings, node_timeout_ms));
+	if (option != NULL && strcmp(option, "lock_options") == 0 && source == NULL)
+		source = settings_source(settings, offsetof(struct settings, drift_ppm));
 	return source != NULL ? source->where : NULL;
 }
 
@@ -311,10 +316,19 @@ static bool is_refused_for_cluster(struct session *session, char *why, size_t si
 	       strncmp(why, begin, sizeof begin - 1) == 0;
 }
 
+static int explain_short_ttl(const struct settings *settings)
+{
+	const char *ttl = conflicts_place(settings, offsetof(struct settings, ttl_ms));
+	const char *timeout = conflicts_place(settings, offsetof(struct settings, node_timeout_ms));
+	complain(MSG(TTL_SHORT), ttl != NULL ? " of " : "", ttl != NULL ? ttl : "", timeout != NULL ? " of " : "",
+	         timeout != NULL ? timeout : "");
+	return conflicts_code_of_times(settings);
+}
+
 /* Why the library refuses a handle: the rules are those of redlock_lock_new(). Pairs of options were looked
- * at before; here the guard may be configured, or be that of the local cluster. */
-static void explain_refused_lock(struct session *session, const char *name,
-                                 const struct redlock_lock_options *options)
+ * at before; here the guard may be configured, or be that of the local cluster. Returns an exit code. */
+static int explain_refused_lock(struct session *session, const char *name,
+                                const struct redlock_lock_options *options)
 {
 	const struct settings *settings = session->settings;
 	const char *token = options->token;
@@ -337,7 +351,8 @@ static void explain_refused_lock(struct session *session, const char *name,
 	else if (is_name_refused(session, options))
 		complain(MSG(NAME_SIDE));
 	else
-		complain(MSG(TTL_SHORT));
+		return explain_short_ttl(settings);
+	return EXIT_USAGE;
 }
 
 void session_lock_options(const struct settings *settings, struct redlock_lock_options *options)
@@ -373,8 +388,8 @@ int session_lock_with(struct session *session, const char *name, const struct re
 {
 	int error = redlock_lock_new(session->client, name, options, ret_lock);
 	if (error == REDLOCK_E_INVAL)
-		explain_refused_lock(session, name, options);
-	else if (error)
+		return explain_refused_lock(session, name, options);
+	if (error)
 		complain(MSG(LIBRARY), redlock_strerror(error));
 	return error ? outcome_of_error(error) : EXIT_OK;
 }

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "../clock.h"
+#include "../conflicts.h"
 #include "../exit_codes.h"
 #include "../message.h"
 #include "../outcome.h"
@@ -414,13 +415,20 @@ static void end(struct run *run)
 		close_all(run);
 }
 
-static bool times_work(const struct run_times *times)
+/* Returns an exit code. */
+static int check_times(struct run_times *times, const struct settings *settings)
 {
-	char why[256];
-	bool works = run_times_work(times, why, sizeof why);
-	if (!works)
-		complain(MSG(TIMES), why);
-	return works;
+	enum { WHY_MAX = 1024 }; /* of which paths take the most */
+	char why[WHY_MAX];
+	times->places.renew = conflicts_place(settings, offsetof(struct settings, renew_ms));
+	times->places.node_timeout = conflicts_place(settings, offsetof(struct settings, node_timeout_ms));
+	times->places.kill_after = conflicts_place(settings, offsetof(struct settings, kill_after_ms));
+	times->places.drift = conflicts_place(settings, offsetof(struct settings, drift_ppm));
+	times->places.ttl = conflicts_place(settings, offsetof(struct settings, ttl_ms));
+	if (run_times_work(times, why, sizeof why))
+		return EXIT_OK;
+	complain(MSG(TIMES), why);
+	return conflicts_code_of_times(settings);
 }
 
 int run_supervise(const struct settings *settings, const struct run_order *order)
@@ -436,8 +444,9 @@ int run_supervise(const struct settings *settings, const struct run_order *order
 	run.alarm.fd = run.inbox.fd = run.guard.link = run.guard.proc = run.guard.spare = -1;
 	session_terms(settings, &terms);
 	run_times_init(&run.times, settings, &terms);
-	if (!times_work(&run.times))
-		return EXIT_USAGE;
+	run.code = check_times(&run.times, settings);
+	if (run.code != EXIT_OK)
+		return run.code;
 	run.code = begin(&run);
 	if (run.code == EXIT_OK)
 		supervise(&run);
