@@ -171,7 +171,9 @@ guard_line() { # TEXT: what the last output says of the guard, once
 		auto 0 "1 2 3" -n job true
 		[ -z "$stderr" ]
 		auto 0 "1 2 3" -n -v job true
-		says "not remembered that these nodes are a guarded set: state directory:"
+		says "not remembered that these nodes are a guarded set: state directory $STATE_DIRECTORY/redlock: "
+		run rl doctor -r "$(urls 1 2 3)"
+		[[ $output == *"warning: this host cannot remember that it is guarded, in $STATE_DIRECTORY/redlock: "*" [memory]"* ]] || { echo "$output" && return 1; }
 	done
 	chmod 777 "$memory" # others could say what they like
 	export STATE_DIRECTORY=${memory%/redlock}

@@ -100,7 +100,7 @@ MESSAGE(ASKPASS, "--askpass: there is no terminal; give --password-file", IN_TEX
 MESSAGE(ASKPASS_EMPTY, "--askpass: no password was given", "type it, or give --password-file")
 MESSAGE(INSECURE, "warning: --insecure: anyone on the network path can read and change the traffic",
         "leave out --insecure, and give --cacert")
-MESSAGE(GUARD_MEMORY, "not remembered that these nodes are a guarded set: state directory: %s",
+MESSAGE(GUARD_MEMORY, "not remembered that these nodes are a guarded set: state directory %s: %s",
         "give this user a state directory that it may write: XDG_STATE_HOME")
 MESSAGE(GUARD_BARRED, "the user may not read whether %u of the nodes are in a guarded set: without a "
         "guard, see `redlock help acl`", IN_TEXT)

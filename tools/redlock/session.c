@@ -84,8 +84,11 @@ static void keep(struct session *session, const char *set, uint64_t ttl_ms)
 	session->remembered = true;
 	snprintf(session->guarded_set, sizeof session->guarded_set, "%s", set);
 	session->guarded_ttl_ms = ttl_ms;
-	if (!guard_memory_keep(session->members, set, ttl_ms) && session->settings->verbose)
-		complain(MSG(GUARD_MEMORY), strerror(errno));
+	session->memory_error = guard_memory_keep(session->members, set, ttl_ms) ? 0 : errno;
+	if (session->memory_error == 0 || !session->settings->verbose)
+		return;
+	char path[PATH_MAX];
+	complain(MSG(GUARD_MEMORY), guard_memory_path(path), guard_memory_problem(session->memory_error));
 }
 
 void session_remember(struct session *session)
@@ -276,6 +279,7 @@ int session_open(struct session *session, const struct settings *settings)
 	session->view = NULL;
 	session->members = NULL;
 	session->remembered = false;
+	session->memory_error = 0;
 	session->guarded_set[0] = '\0';
 	code = nodes_find(settings, &urls);
 	if (code != EXIT_OK)

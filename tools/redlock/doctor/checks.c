@@ -512,6 +512,11 @@ static const struct check set_checks[] = {
      "another "
      "client holds the lock",
      "leave out guard = off"},
+    {"memory", DOCTOR_ALWAYS, ALL(WARNING), doctor_cannot_remember, 0,
+     "this host cannot remember that it is guarded, in %: if the records are lost, this client votes without "
+     "a guard",
+     "make room there, or give this user a state directory that it may write: XDG_STATE_HOME or "
+     "STATE_DIRECTORY"},
     {"no-counters", DOCTOR_ALWAYS, ALL(WARNING), doctor_counts_nothing, 0,
      "% nodes know no fencing numbers: no lock can be acquired with --fence, other locks can",
      "before a lock is acquired with --fence: redlock init --new-epoch"},

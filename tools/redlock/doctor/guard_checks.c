@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The checks of a guarded set's records: functions that rows of the table call. */
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -127,6 +128,14 @@ DOCTOR_LOOK_AT(doctor_has_no_guard)
 	bool wanted = doctor_guard_is_wanted(doctor);
 	return doctor_guard_latest(doctor) == NULL && wanted == (check->argument != 0) &&
 	       !(wanted && shows_too_few_records(doctor));
+}
+
+DOCTOR_LOOK_AT(doctor_cannot_remember)
+{
+	UNUSED;
+	char path[PATH_MAX];
+	FIND("%s: %s", guard_memory_path(path), guard_memory_problem(doctor->session->memory_error));
+	return doctor->session->memory_error != 0;
 }
 
 DOCTOR_LOOK_AT(doctor_is_changing)
