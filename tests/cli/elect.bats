@@ -365,6 +365,10 @@ quorum_end_of_rest() {
 	finish
 }
 
+ends_by_itself() { # CODE TEXT
+	[[ $stderr == *"this elector of '$job' ends by itself, with exit code $1: $2"* ]] || { echo "$stderr" && return 1; }
+}
+
 @test "systemd is told who leads; usage errors are 64, and a wrong configuration ends the elector" {
 	/usr/bin/python3 "$BATS_TEST_DIRNAME/notify_listener.py" "$place/notify" STOPPING >told 3>&- &
 	listener=$!
@@ -381,4 +385,7 @@ quorum_end_of_rest() {
 	gives 64 "$REDLOCK_BIN" elect --on-gain '' "$job"
 	gives 64 "$REDLOCK_BIN" elect -t 2s -k 2s --status-file s "$job"
 	gives 78 env REDLOCK_URLS=bad://x timeout 20 "$REDLOCK_BIN" elect --status-file s "$job"
+	ends_by_itself 78 configuration
+	gives 77 env REDLOCK_AUTH=wrong timeout 20 "$REDLOCK_BIN" elect --user nobody --status-file s "$job"
+	ends_by_itself 77 "a server refuses the user or password"
 }

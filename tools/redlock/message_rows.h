@@ -158,6 +158,8 @@ MESSAGE(TOKEN_UNKNOWN, "cannot read the token of the lock; it was given back", "
 MESSAGE(WAITING, "waiting%s for '%s'%s%s", NEWS)
 MESSAGE(QUARANTINE_WAIT, "waiting %.1f s for '%s': until then, nodes that may have forgotten locks do not "
         "vote (--guard); it goes on by itself then, also with -n", NEWS)
+MESSAGE(QUARANTINE_LIMIT, "waiting %.1f s for '%s', and no longer (-w): nodes that may have forgotten locks do not "
+        "vote for another %.1f s (--guard)", "give a longer -w, or none: it goes on by itself when they vote")
 MESSAGE(SELF_WAIT, "'%s' is held by the command that this one runs under: it would wait for itself",
         "give --reentrant, or another NAME")
 MESSAGE(TRACE, "trace: %s", NEWS)
@@ -233,6 +235,9 @@ MESSAGE(STATUS_SHARED, "warning: --status-file %s: another elector, process %ld,
         "readers see now one, now the other: end one of the two, or give each a --status-file of its own")
 MESSAGE(LOST_AT_ONCE, "the lock was lost at once: --on-loss runs now, after its end",
         "it took long to start: find out what stood still; another leader may have begun")
+MESSAGE(ELECT_ENDS, "this elector of '%s' ends by itself, with exit code %d: %s",
+        "the message before this one has the cause: mend it, and start the elector again; after a change of members, "
+        "with the new list of nodes")
 MESSAGE(ON_LOSS, "--on-loss: %s", "mend the command; the resource may be in the state in which it stopped")
 MESSAGE(ON_CHANGE, "--on-change: it took longer than --hook-timeout, and is killed",
         "make the command faster, or --hook-timeout longer")

@@ -491,7 +491,7 @@ static const struct check set_checks[] = {
     {"same-host", DOCTOR_ALWAYS, ALL(WARNING), doctor_shares_hosts, 0, "%: they fail together",
      "put every node on a machine of its own"},
     {"same-list", DOCTOR_ALWAYS, ALL(NOTE), doctor_names_list, 0,
-     "every host must use this list of %: with another one two clients may hold a lock", NULL},
+     "every host must use this list of %: with others two clients may hold a lock", NULL},
     {"rival", DOCTOR_ALWAYS, ALL(WARNING), doctor_has_rivals, 0,
      "another client than the holder keeps its key of %: it was killed while it acquired, or nodes have "
      "forgotten its lock, or it uses another list of nodes, and both hold the lock",
@@ -500,6 +500,9 @@ static const struct check set_checks[] = {
      "this"},
     {"this-machine", DOCTOR_ALWAYS, ALL(NOTE), is_here, 0,
      "% are on this machine: good for trying locks, and they fail together", NULL},
+    {"record", DOCTOR_ALWAYS, ALL(ERROR), doctor_sees_no_records, 0,
+     "the records of the guarded set could be read on %: it is not known whether they are there",
+     "mend what is said of the nodes, and run redlock doctor again: redlock init is no help"},
     {"no-guard", DOCTOR_ALWAYS, ALL(ERROR), doctor_has_no_guard, 1,
      "no node has a record of a guarded set, and %: no lock can be acquired", "redlock init"},
     {"no-guard", DOCTOR_ALWAYS, ALL(NOTE), doctor_has_no_guard, 0,
