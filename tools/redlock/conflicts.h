@@ -13,8 +13,8 @@ bool conflicts_of_options(const struct settings *settings, const char *title);
  * did. */
 bool conflicts_of_names(const struct settings *settings, const char *name);
 
-/* Where the configuration sets this field: a file and its line, or a variable. NULL: nowhere, or on the command
- * line, where it is seen. */
+/* Where the configuration sets this field: a file and its line, or a variable. NULL: nowhere, or on the
+ * command line, where it is seen. */
 const char *conflicts_place(const struct settings *settings, size_t field);
 
 /* The exit code for times that cannot work together: a mistake of usage if one of them was typed, else one of
