@@ -240,31 +240,6 @@ LOOK(lacks_queue)
 	       lacks(doctor, node, check, found);
 }
 
-static bool endless(const struct doctor_node *node, struct found *found)
-{
-	const struct doctor_keys *keys = &node->keys;
-	FIND("%llu of %llu%s, '%s' for one", (unsigned long long)keys->endless, (unsigned long long)keys->seen,
-	     keys->whole ? "" : " that were looked at (there was no time for all)", keys->example);
-	return keys->endless > 0;
-}
-
-static bool has_prefix(const struct doctor *doctor)
-{
-	return doctor->session->settings->prefix != NULL && doctor->session->settings->prefix[0] != '\0';
-}
-
-LOOK(has_endless)
-{
-	UNUSED;
-	return has_prefix(doctor) && endless(node, found);
-}
-
-LOOK(has_endless_anywhere)
-{
-	UNUSED;
-	return !has_prefix(doctor) && endless(node, found);
-}
-
 LOOK(was_cut_short)
 {
 	UNUSED;
@@ -433,10 +408,10 @@ static const struct check node_checks[] = {
      "the user lacks %: waiters are not told when another program deletes a key that they wait for", GIVE},
     {"rights", DOCTOR_ALWAYS, ALL(NOTE), lacks, DOCTOR_LOOK,
      "the user lacks %: less is shown of who holds a lock, or requests are longer", GIVE},
-    {"endless", DOCTOR_SCAN, ALL(WARNING), has_endless, 0,
+    {"endless", DOCTOR_SCAN, ALL(WARNING), doctor_has_endless, 0,
      "has keys under the prefix without expiry, %: such a lock never ends",
      "see `redlock status NAME`, and delete the key if its holder is gone"},
-    {"endless", DOCTOR_SCAN, ALL(NOTE), has_endless_anywhere, 0,
+    {"endless", DOCTOR_SCAN, ALL(NOTE), doctor_has_endless_anywhere, 0,
      "has keys without expiry, %; without --prefix it is not known which of them are locks",
      "give locks a prefix of their own"},
     {"sample", DOCTOR_SCAN, ALL(NOTE), was_cut_short, 0,
