@@ -31,7 +31,7 @@ std::string encode(const std::string &bytes)
 {
 	std::string text;
 	for (const char c : bytes)
-		text += c == '%' ? "%25" : c == ' ' ? "%20" : std::string(1, c);
+		text += c == '%' ? "%25" : c == ' ' ? "%20" : c == '\0' ? "%00" : std::string(1, c);
 	return text;
 }
 
@@ -167,6 +167,7 @@ private:
 
 	std::string acquire(const std::string &wait)
 	try {
+		forget_notices();
 		if (wait == "forever")
 			return any().lock(), "";
 		return any().try_lock_for(ms(wait)) ? "" : wrong(redlock::errc::busy, any().last_error());
@@ -175,6 +176,12 @@ private:
 	}
 
 	std::string finish() { return waits_.valid() ? waits_.get() : ""; }
+
+	void forget_notices()
+	{
+		const std::lock_guard<std::mutex> guard(mutex_);
+		lost_ = danger_ = false;
+	}
 
 	bool wait_for(const bool &notice, milliseconds wait)
 	{

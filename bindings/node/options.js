@@ -26,9 +26,8 @@ function words(options, without) {
 			continue;
 		const name = key === 'shared' ? 'mode' : key.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 		const word = key === 'shared' ? (value ? 'shared' : 'exclusive')
-			: typeof value === 'boolean' ? (value ? 'yes' : 'no')
-				: typeof value === 'number' && native.isDuration(text(name)) ? (value === Infinity ? 'forever' : `${Math.ceil(value)}ms`)
-					: String(value);
+			: typeof value === 'number' && native.isDuration(text(name)) ? (value === Infinity ? 'forever' : `${Math.ceil(value)}ms`)
+				: String(value);
 		list.push(text(name), text(word));
 	}
 	return Buffer.concat([...list, Buffer.alloc(1)]);

@@ -17,7 +17,7 @@
 
 enum { HOUR_MS = 3600000 };
 #define MONTH_MS REDLOCK_MAX_TTL_MS
-#define YES_NO "no|yes"
+#define YES_NO "no|yes|false|true|0|1"
 
 const struct rl_word rl_words[] = {
     /* which nodes, and how to talk to them */
@@ -100,7 +100,7 @@ static bool parse_choice(const struct rl_word *word, const char *value, uint64_t
 	for (uint64_t number = 0; *choice != '\0'; number++) {
 		size_t length = strcspn(choice, "|");
 		if (length == strlen(value) && memcmp(choice, value, length) == 0) {
-			*ret = number;
+			*ret = strcmp(word->choices, YES_NO) == 0 ? number % 2 : number;
 			return true;
 		}
 		choice += length + (choice[length] == '|');

@@ -18,7 +18,7 @@ enum rl_word_kind {
 	RL_WORD_PASSWORD_FILE, /* a file, which is read */
 	RL_WORD_NUMBER,        /* from min to max */
 	RL_WORD_DURATION,      /* from min to max */
-	RL_WORD_CHOICE         /* one of the words of `choices`, stored as its number */
+	RL_WORD_CHOICE         /* one of the words of `choices`, stored as its number; of a yes as 1 */
 };
 
 /* The struct to which the option belongs. */

@@ -38,7 +38,7 @@ static const struct {
     SIZE(stats) SIZE(node_stats) SIZE(node_set) SIZE(histogram)
     OFFSET(lock_options, token) OFFSET(lock_options, token_len) OFFSET(lock_options, user)
     OFFSET(event, kind) OFFSET(event, operation) OFFSET(event, result) OFFSET(event, user)
-    OFFSET(vote, code) OFFSET(vote, rtt_ns) OFFSET(name, bytes) OFFSET(name, len)
+    OFFSET(vote, code) OFFSET(vote, rtt_ns) OFFSET(name, bytes) OFFSET(name, len) OFFSET(node_status, address)
     OFFSET(wait, node) OFFSET(wait, place) OFFSET(wait, waiting) OFFSET(wait, told_ns) OFFSET(wait, since_ns)
     OFFSET(wait, until_ns) OFFSET(wait, holder_len) OFFSET(wait, holder) OFFSET(wait, quarantine_ns)
     OFFSET(finding, known) OFFSET(finding, type) OFFSET(finding, pttl_ms) OFFSET(finding, value_len)

@@ -307,8 +307,8 @@ has_open() { # PID FILE
 	shows renew 1s "$file:2"
 	shows kill-after 700ms "$file:3"
 	printf 'ttl = 1s\nrenew = 900ms\nurl = redis://127.0.0.1:1\n' >"$file"
-	want 64 "$REDLOCK_BIN" run job true
-	says "renew 900ms"
+	want 78 "$REDLOCK_BIN" run job true
+	says "renew 900ms ($file:2)"
 	want 69 "$REDLOCK_BIN" check job token
 	echo 'renew = 0' >"$file" # programs do not renew; run does as by default
 	show

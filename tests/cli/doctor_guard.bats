@@ -25,3 +25,26 @@ setup() {
 	lacks 2 no-record
 	lacks 2 vote
 }
+
+# No record can be read.
+unread() {
+	doctor 2
+	finds 0 record error "could be read on 0 of 3 nodes"
+	json_is '"init is no help" in next(f for f in j["findings"] if f["check"] == "record")["advice"]'
+	lacks 0 no-guard
+}
+
+@test "records that cannot be read are not called missing, and no init is advised" {
+	local node
+	rl init -q --fresh
+	REDLOCK_URLS=$(node_url 1),$(node_url 2),$(node_url 3)
+	export REDLOCK_URLS
+	want 0 rl run job true # this host remembers the set
+	on_nodes "1 2 3" config set requirepass pw
+	REDLOCK_AUTH=wrong unread
+	for node in 1 2 3; do
+		redis-cli -s "$(node_dir "$node")/redis.sock" -a pw --no-auth-warning config set requirepass ''
+	done
+	kill_nodes KILL 1 2 3
+	unread
+}

@@ -352,7 +352,7 @@ quorum_end_of_rest() {
 @test "a second elector with the same status file says that another one writes it; a dead one is nothing" {
 	start_elector A
 	until_true leads A
-	env "$mark" timeout 60 "$REDLOCK_BIN" elect --status-file A.status "$job" 2>C.err 3>&- &
+	env "$mark" "$REDLOCK_BIN" elect --status-file A.status "$job" 2>C.err 3>&- &
 	C=$!
 	until_true grep -q "warning: --status-file A.status: another elector, process $A, writes it too" C.err
 	kill "$C"
@@ -363,6 +363,10 @@ quorum_end_of_rest() {
 	until_true has_logged 2 gain A
 	run ! grep -q "another elector" A.err
 	finish
+}
+
+ends_by_itself() { # CODE TEXT
+	[[ $stderr == *"this elector of '$job' ends by itself, with exit code $1: $2"* ]] || { echo "$stderr" && return 1; }
 }
 
 @test "systemd is told who leads; usage errors are 64, and a wrong configuration ends the elector" {
@@ -381,4 +385,7 @@ quorum_end_of_rest() {
 	gives 64 "$REDLOCK_BIN" elect --on-gain '' "$job"
 	gives 64 "$REDLOCK_BIN" elect -t 2s -k 2s --status-file s "$job"
 	gives 78 env REDLOCK_URLS=bad://x timeout 20 "$REDLOCK_BIN" elect --status-file s "$job"
+	ends_by_itself 78 configuration
+	gives 77 env REDLOCK_AUTH=wrong timeout 20 "$REDLOCK_BIN" elect --user nobody --status-file s "$job"
+	ends_by_itself 77 "a server refuses the user or password"
 }

@@ -91,6 +91,20 @@ teardown() {
 	get / | grep -q quarantine
 }
 
+@test "a majority that votes and has lost its fencing numbers is shown until a new epoch" {
+	start_exporter
+	[ -z "$(series redlock_fencing_possible)" ] # of a plain set there is nothing to say
+	"$REDLOCK_BIN" init -q --max-ttl 1s --fresh
+	until [ "$(series redlock_fencing_possible)" = 1 ]; do sleep 0.1; done
+	on_nodes "1 2" flushall
+	"$REDLOCK_BIN" run --guard=require -t 1s job true # waits for the quarantine
+	until [ "$(series redlock_fencing_possible)" = 0 ]; do sleep 0.1; done
+	[ "$(get /metrics | grep -c '^redlock_node_fencing_known{.*} 0$')" = 2 ]
+	[ "$(series redlock_quorum_reachable)" = 1 ]
+	"$REDLOCK_BIN" init -q --new-epoch
+	until [ "$(series redlock_fencing_possible)" = 1 ]; do sleep 0.1; done
+}
+
 @test "hostile names are harmless in metrics, JSON and page" {
 	name=$'<b>"\n\e[31m\\\xff{x="1"} 7'
 	"$REDLOCK_BIN" acquire -q -t 300s "$name"

@@ -48,6 +48,18 @@ guard_line() { # TEXT: what the last output says of the guard, once
 	auto 0 "1 2 3" -n held sh -c '! kill -0 "$1" 2>/dev/null' - "$(<"$sandbox/held.pid")"
 }
 
+@test "a quarantine is waited for no longer than -w where the TTL is the maximum of the set, and the message says so" {
+	local begin waited
+	init 0 "1 2 3" --max-ttl 20s --fresh
+	wiped "1 2"
+	begin=$(date +%s%N)
+	want 69 rl run -r "$(urls 1 2 3)" -w 2s job -c 'echo ran'
+	waited=$((($(date +%s%N) - begin) / 1000000))
+	[ "$waited" -lt 4000 ] || { echo "$waited ms" && return 1; }
+	says "s for 'job', and no longer (-w): nodes that may have forgotten locks do not vote for another "
+	[[ $stderr != *"goes on by itself"* ]]
+}
+
 @test "a member that has become a replica is called one: it is in no quarantine that ends, and needs no init" {
 	init 0 "1 2 3" --max-ttl 8s --fresh
 	for node in 2 3; do
@@ -159,7 +171,9 @@ guard_line() { # TEXT: what the last output says of the guard, once
 		auto 0 "1 2 3" -n job true
 		[ -z "$stderr" ]
 		auto 0 "1 2 3" -n -v job true
-		says "not remembered that these nodes are a guarded set: state directory:"
+		says "not remembered that these nodes are a guarded set: state directory $STATE_DIRECTORY/redlock: "
+		run rl doctor -r "$(urls 1 2 3)"
+		[[ $output == *"warning: this host cannot remember that it is guarded, in $STATE_DIRECTORY/redlock: "*" [memory]"* ]] || { echo "$output" && return 1; }
 	done
 	chmod 777 "$memory" # others could say what they like
 	export STATE_DIRECTORY=${memory%/redlock}
@@ -287,15 +301,16 @@ is_unsure() { # PATTERN: status of the lock that a job holds, while the nodes th
 	guard_line "auto; too few nodes show whether they have a record"
 }
 
-@test "every host needs the same list: doctor gives it a number that does not depend on the order" {
+@test "every host needs the same list, quorum and prefix: doctor gives them a number that does not depend on the order" {
 	run rl doctor --json -r "$(urls 1 2 3)"
 	json_is '[f for f in j["findings"] if f["check"] == "same-list" and f["level"] == "note"]'
-	for list in "1 2 3" "3 1 2" "1 2"; do
-		# shellcheck disable=SC2086
-		run rl doctor -v -r "$(urls $list)"
-		grep -o 'every host must use this list of [0-9] nodes (fingerprint [0-9a-f]\{16\})' <<<"$output" >>"$sandbox/lists"
+	local with
+	for with in "1 2 3" "3 1 2" "1 2" "1 2 3 --prefix a:" "1 2 3 --prefix b:" "1 2 3 --quorum 3"; do
+		# shellcheck disable=SC2046,SC2086
+		run rl doctor -v -r "$(urls ${with%% --*})" $(grep -o -e '--.*' <<<"$with")
+		grep -o 'every host must use this list of [0-9] nodes, this quorum and this prefix (fingerprint [0-9a-f]\{16\})' <<<"$output" >>"$sandbox/lists"
 	done
-	[ "$(sort "$sandbox/lists" | uniq -c | awk '{print $1 $9}' | tr '\n' ' ')" = "12 23 " ]
+	[ "$(sort "$sandbox/lists" | uniq -c | awk '{print $1}' | sort | tr '\n' ' ')" = "1 1 1 1 2 " ] || { cat "$sandbox/lists" && return 1; }
 }
 
 @test "a node whose record comes after the grant gets the key with the maximum of the set" {

@@ -260,3 +260,14 @@ note='echo >>ran'
 	runs 1
 	until_true marker_nodes 5
 }
+
+@test "examples/crontab: no run is told from nodes that do not answer" {
+	local line wanted
+	line=$(sed -nE 's/^([0-9*]+ +){5}(redlock last .*)/\2/p' "$BATS_TEST_DIRNAME/../../examples/crontab")
+	mkdir -p "$sandbox/stub"
+	for wanted in "0:" "1:no backup in 26 hours" "69:not known whether the backup ran"; do
+		printf '#!/bin/sh\nexit %s\n' "${wanted%%:*}" >"$sandbox/stub/redlock"
+		chmod +x "$sandbox/stub/redlock"
+		[ "$(PATH=$sandbox/stub:$PATH sh -c "$line")" = "${wanted#*:}" ]
+	done
+}

@@ -59,7 +59,7 @@ now_and() { # COMMAND..., and how long it took: $took, milliseconds
 		local sum=$1
 		shift
 		gives 64 "$REDLOCK_BIN" run "$@" "$job" -- touch ran
-		says "these times cannot work: $sum" "give a longer --ttl, or a shorter --renew or --kill-after"
+		says "these times cannot work: $sum" "give a longer --ttl, or a shorter --renew, --kill-after or --node-timeout"
 		[ ! -e ran ]
 	}
 	refused "renew 10s + node timeout 200ms + kill-after 20s + drift 302ms = 30502ms, which must be less than the ttl 30s" \
@@ -71,10 +71,17 @@ now_and() { # COMMAND..., and how long it took: $took, milliseconds
 	printf 'url = local\nttl = 3s\nrenew = 2800ms\n' >times.conf
 	for wanted in "run -n $job touch ran" "rflock -n L touch ran" "rflock -n 9"; do
 		# shellcheck disable=SC2086 # words
-		REDLOCK_CONFIG=$PWD/times.conf gives 64 "${REDLOCK_BIN%redlock}"${wanted/#run/redlock run} 9>L
-		says "these times cannot work: renew 2800ms + node timeout 200ms + kill-after 500ms + drift 32ms"
+		REDLOCK_CONFIG=$PWD/times.conf gives 78 "${REDLOCK_BIN%redlock}"${wanted/#run/redlock run} 9>L
+		says "these times cannot work: renew 2800ms ($PWD/times.conf:3) + node timeout 200ms + kill-after 500ms + drift 32ms" \
+			"less than the ttl 3s ($PWD/times.conf:2)"
 		[ ! -e ran ]
 	done
+	REDLOCK_CONFIG=$PWD/times.conf gives 64 "$REDLOCK_BIN" run -n -t 2s "$job" touch ran # a part was typed
+	says "renew 2800ms ($PWD/times.conf:3)" "less than the ttl 2s;"
+	REDLOCK_NODE_TIMEOUT=40s gives 78 "$REDLOCK_BIN" acquire -n "$job"
+	says "REDLOCK_NODE_TIMEOUT: the default lock options: node timeout + drift must be less than ttl"
+	REDLOCK_NODE_TIMEOUT=20s REDLOCK_TTL=10s gives 78 "$REDLOCK_BIN" acquire -n "$job"
+	says "the TTL of REDLOCK_TTL is too short: it must be longer than node timeout of REDLOCK_NODE_TIMEOUT and drift"
 	refused "renew 1s + node timeout 200ms + kill-after 500ms + drift 1502ms = 3202ms, which must be less than the ttl 3s" \
 		-t 3s --drift-ppm 500000
 	# One millisecond less than what is refused works.

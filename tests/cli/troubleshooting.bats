@@ -72,6 +72,11 @@ teardown() {
 	for error in MASTERDOWN TRYAGAIN BUSY; do finds BLOCKED "$error"; done
 	for error in MOVED CLUSTERDOWN CROSSSLOT; do finds CLUSTER "$error"; done
 	finds REPLICAS NOREPLICAS
+	for line in SILENT "  node 3 redis://h:1: SILENT, no answer in time"; do
+		finds SILENT "$line"
+		[[ $output == *"SILENT: the server is connected"* ]]
+	done
+	finds REFUSES "  node 3 redis://h:1: REFUSES, refused the user or password"
 	finds WAITING "waiting for"
 	finds WAITING waiting for
 	finds another-client "of another client"

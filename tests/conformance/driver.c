@@ -88,7 +88,8 @@ static uint64_t milliseconds(const char *word)
 	return strcmp(word, "forever") == 0 ? REDLOCK_FOREVER : strtoull(word, NULL, 10);
 }
 
-/* NAME=VALUE of the protocol as redlock_config(3) has it: times are in ms, `shared=yes` is a mode. */
+/* NAME=VALUE of the protocol as redlock_config(3) has it: times are in ms, `shared=yes` is a mode. A value
+ * may have NULs only where it is a token. */
 static const char *split(char *word, char *value, size_t size)
 {
 	static const char *const times[] = {"ttl", "renew", "danger", "max-hold", "node-timeout"};
@@ -103,6 +104,17 @@ static const char *split(char *word, char *value, size_t size)
 		return word;
 	snprintf(value, size, "shared");
 	return "mode";
+}
+
+/* token=BYTES, decoded in place. */
+static bool take_token(char *word, struct redlock_lock_options *options)
+{
+	static const char prefix[] = "token=";
+	if (strncmp(word, prefix, strlen(prefix)) != 0)
+		return false;
+	options->token = word + strlen(prefix);
+	options->token_len = decode(word + strlen(prefix));
+	return true;
 }
 
 static int find_client(const char *label)
@@ -172,21 +184,17 @@ static int make(redlock_client *client, char *list, const struct redlock_lock_op
 static void make_lock(char **words, int count)
 {
 	struct lock *lock = &locks[lock_count];
-	char why[SENTENCE] = "", value[SENTENCE], token[SENTENCE];
+	char why[SENTENCE] = "", value[SENTENCE];
 	struct redlock_lock_options options;
 	int error = 0;
 	redlock_lock_options_init(&options);
 	*lock = (struct lock){.client = find_client(words[0])};
 	options.user = lock;
 	for (int i = 3; i < count && error == 0; i++) {
+		if (take_token(words[i], &options))
+			continue;
 		const char *name = split(words[i], value, sizeof value);
-		if (strcmp(name, "token") == 0) {
-			memcpy(token, value, sizeof token);
-			options.token = token;
-			options.token_len = strlen(token);
-		} else {
-			error = redlock_lock_options_set(&options, name, value, why, sizeof why);
-		}
+		error = redlock_lock_options_set(&options, name, value, why, sizeof why);
 	}
 	redlock_client *client = clients[lock->client].handle;
 	if (error == 0 && (error = make(client, words[2], &options, &lock->handle)) < 0)
@@ -200,10 +208,25 @@ static void make_lock(char **words, int count)
 	puts("ok");
 }
 
+/* Notices may come in any order, and are kept until the lock is acquired again. */
+static void take_notices(redlock_client *client)
+{
+	struct redlock_event event = {.size = sizeof event};
+	while (redlock_next(client, &event) == 1)
+		((struct lock *)event.user)->is_told[event.kind] = true;
+}
+
+static void forget_notices(struct lock *lock)
+{
+	take_notices(clients[lock->client].handle);
+	memset(lock->is_told, 0, sizeof lock->is_told);
+}
+
 static int acquire(struct lock *lock, const char *wait)
 {
 	if (lock->handle == NULL)
 		return REDLOCK_E_STATE;
+	forget_notices(lock);
 	int error = redlock_lock_set_wait(lock->handle, milliseconds(wait));
 	return error < 0 ? error : redlock_acquire(lock->handle);
 }
@@ -224,20 +247,19 @@ static void join(struct lock *lock)
 
 static int start(struct lock *lock, const char *wait)
 {
+	forget_notices(lock);
 	int error = redlock_lock_set_wait(lock->handle, milliseconds(wait));
 	lock->is_waiting = error == 0 && pthread_create(&lock->waiter, NULL, wait_for, lock) == 0;
 	return error;
 }
 
-/* lost LOCK MS, danger LOCK MS: waits so long for the notice. Notices may come in any order, and are kept. */
+/* lost LOCK MS, danger LOCK MS: waits so long for the notice. */
 static void wait_for_notice(struct lock *lock, int kind, int ms)
 {
 	redlock_client *client = clients[lock->client].handle;
-	struct redlock_event event = {.size = sizeof event};
 	struct pollfd fd = {.fd = redlock_notice_fd(client), .events = POLLIN};
 	do {
-		while (redlock_next(client, &event) == 1)
-			((struct lock *)event.user)->is_told[event.kind] = true;
+		take_notices(client);
 	} while (!lock->is_told[kind] && poll(&fd, 1, ms) > 0);
 	puts(lock->is_told[kind] ? "ok yes" : "ok no");
 }

@@ -328,13 +328,17 @@ TEST(options_by_name)
 	    {"slots", "0", NULL},
 	    {"slot", "0", NULL},
 	    {"stop-fd", "3", NULL},
+	    {"interruptible", "true", NULL},
+	    {"reentrant", "false", NULL},
+	    {"fence", "1", NULL},
+	    {"insecure", "2", "insecure: 2: give no, yes, false, true, 0 or 1"},
 	    {"guarded-set", "0123456789abcdef", NULL},
 	    {"url", "redis://h, redis://i", NULL},
 	    {"url", "redis://h,", "url: an empty URL in the list; every node must be named"},
 	    {"ttl", "9ms", "ttl: 9ms: out of range: 10ms to 30d"},
 	    {"quorum", "32", "quorum: 32: out of range: 1 to 31"},
 	    {"quorum", "18446744073709551618", "quorum: 18446744073709551618: out of range: 1 to 31"},
-	    {"insecure", "maybe", "insecure: maybe: give no or yes"},
+	    {"insecure", "maybe", "insecure: maybe: give no, yes, false, true, 0 or 1"},
 	    {"tll", "1s", "no option of a client is called 'tll'; redlock_config(3) lists them"},
 	    {"kill-after", "1s", "no option of a client is called 'kill-after'; redlock_config(3) lists them"},
 	    {"password-file", "/none", "password-file: /none: No such file or directory"},
@@ -349,6 +353,9 @@ TEST(options_by_name)
 	assert_int_equal(options.url_count, 2);
 	assert_string_equal(options.urls[1], "redis://i");
 	assert_int_equal(options.quorum, 2);
+	assert_int_equal(options.interruptible, 1);
+	assert_int_equal(options.lock_options->reentrant, 0);
+	assert_int_equal(options.lock_options->fence, 1);
 	assert_int_equal(options.lock_options->ttl_ms, 30000);
 	assert_true(options.lock_options->wait_ms == REDLOCK_FOREVER);
 	redlock_options_clear(&options);

@@ -59,6 +59,19 @@ TEST(the_sum_is_shown)
 	assert_false(run_times_work(&times, why, sizeof(why))); /* 30000: not less */
 }
 
+TEST(the_sum_has_the_places_of_its_parts)
+{
+	struct run_times times = times_of(30000, 10000, 20000);
+	char why[256];
+
+	times.places.renew = "a.conf:3";
+	times.places.ttl = "REDLOCK_TTL";
+	assert_false(run_times_work(&times, why, sizeof(why)));
+	assert_string_equal(
+	    why, "renew 10s (a.conf:3) + node timeout 200ms + kill-after 20s + drift 302ms = 30502ms, which "
+	         "must be less than the ttl 30s (REDLOCK_TTL)");
+}
+
 TEST(a_short_buffer_is_not_overrun)
 {
 	struct run_times times = times_of(30000, 10000, 20000);

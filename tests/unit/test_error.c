@@ -61,6 +61,8 @@ TEST(constants_have_names)
 	assert_int_equal(redlock_constant("sizeof redlock_options"), sizeof(struct redlock_options));
 	assert_int_equal(redlock_constant("sizeof redlock_event"), sizeof(struct redlock_event));
 	assert_int_equal(redlock_constant("offset redlock_event.user"), offsetof(struct redlock_event, user));
+	assert_int_equal(redlock_constant("offset redlock_node_status.address"),
+	                 offsetof(struct redlock_node_status, address));
 	assert_int_equal(redlock_constant("offset redlock_wait.holder"), offsetof(struct redlock_wait, holder));
 	assert_int_equal(redlock_constant("offset redlock_finding.value"),
 	                 offsetof(struct redlock_finding, value));

@@ -236,14 +236,31 @@ static void take_records(struct look *look, const struct guard_record *records)
 	}
 }
 
+/* A node without a vote is not counted either way: it may be given its numbers, or bring them. Of nodes that
+ * vote, so many may know none that no quorum does, and then only `redlock init --new-epoch` helps. */
+static void count_numbers(struct look *look, const struct guard_record *records)
+{
+	unsigned guarded = 0, uncounted = 0;
+	for (unsigned i = 0; i < look->count; i++) {
+		struct look_node *n = &look->node[i];
+		uint64_t number;
+		n->numbered = n->guarded && guard_record_counter(&records[i], &number);
+		guarded += n->guarded;
+		uncounted += records[i].state == GUARD_ADMITTED_ && !n->numbered;
+	}
+	look->fencing = guarded < look->quorum ? -1 : uncounted + look->quorum <= look->count;
+}
+
 static void read_records(struct looker *l, struct look *look)
 {
 	struct guard_record records[REDLOCK_MAX_NODES] = {0};
 	uint64_t answering = 0;
 	for (unsigned i = 0; i < look->count; i++)
 		answering |= (uint64_t)look->node[i].answered << i;
-	if (answering != 0 && guard_record_read(l->asker, records, look->count, answering, STEP_MS) >= 0)
+	if (answering != 0 && guard_record_read(l->asker, records, look->count, answering, STEP_MS) >= 0) {
 		take_records(look, records);
+		count_numbers(look, records);
+	}
 	guard_record_free(records, look->count);
 }
 
@@ -251,7 +268,8 @@ bool looker_look(struct looker *l, struct look *ret)
 {
 	struct timespec begin, end;
 	clock_gettime(CLOCK_MONOTONIC, &begin);
-	*ret = (struct look){.count = redlock_node_count(l->client), .quorum = redlock_quorum(l->client)};
+	*ret = (struct look){
+	    .count = redlock_node_count(l->client), .quorum = redlock_quorum(l->client), .fencing = -1};
 	take_votes(l, ret);
 	take_refusals(l, ret);
 	ask_nodes(l, ret);

@@ -26,7 +26,8 @@ struct look_node {
 	double ahead_s;      /* its clock before ours; right to half of the round trip */
 	char version[48];    /* "redis 7.0.15", as the server says: any bytes; "": unknown */
 	int evicting;        /* its policy removes keys when memory is full; -1: it does not tell */
-	bool guarded;        /* it has a record of a guarded set */
+	bool guarded;        /* it has a record of a guarded set, */
+	bool numbered;       /* with its fencing numbers */
 	bool quarantined;    /* it has no vote, as it may have forgotten locks, */
 	double quarantine_s; /* for so long; 0: unknown */
 	uint64_t connects, lost_connections; /* of this program's own client */
@@ -51,6 +52,8 @@ struct look {
 	uint64_t at_ns; /* CLOCK_MONOTONIC, when it ended */
 	double took_s;
 	unsigned count, quorum, up;
+	int fencing; /* so many nodes of a guarded set know their fencing numbers that --fence can have one; -1:
+	                it is no such set, or too few records were read */
 	struct look_node node[REDLOCK_MAX_NODES];
 	unsigned locks;
 	struct look_lock lock[LOOK_LOCKS_MOST];

@@ -41,6 +41,11 @@ static double is_guarded(const struct look_node *n)
 	return n->answered ? n->guarded : (double)NAN;
 }
 
+static double is_numbered(const struct look_node *n)
+{
+	return n->answered && n->guarded ? n->numbered : (double)NAN;
+}
+
 static double is_quarantined(const struct look_node *n)
 {
 	return n->quarantined;
@@ -112,6 +117,8 @@ static const struct {
     {"redlock_node_clock_withdrawn", "gauge", "Whether the node has no vote as its clock went wrong.",
      is_withdrawn},
     {"redlock_node_guarded", "gauge", "Whether the node has a record of a guarded set.", is_guarded},
+    {"redlock_node_fencing_known", "gauge", "Whether the node's record has its fencing numbers.",
+     is_numbered},
     {"redlock_node_quarantined", "gauge", "Whether the node has no vote as it may have forgotten locks.",
      is_quarantined},
     {"redlock_node_quarantine_remaining_seconds", "gauge",
@@ -189,6 +196,9 @@ static void put_set(FILE *out, const struct look *look)
 	put_single(out, "redlock_nodes_up", "Nodes that would grant a lock.", look->up);
 	put_single(out, "redlock_quorum_reachable", "Whether a quorum would grant a lock.",
 	           look->up >= look->quorum);
+	if (look->fencing >= 0)
+		put_single(out, "redlock_fencing_possible",
+		           "Whether enough nodes that vote know their fencing numbers for --fence.", look->fencing);
 	put_single(out, "redlock_look_duration_seconds", "How long the look at the nodes took.", look->took_s);
 	put_head(out, "redlock_look_timestamp_seconds", "gauge", "When the nodes were looked at.");
 	fprintf(out, "redlock_look_timestamp_seconds %" PRIu64 "\n", look->at_s);

@@ -7,6 +7,7 @@
 
 #include <redlock/redlock.h>
 
+#include "exit_codes.h"
 #include "message.h"
 #include "printable.h"
 
@@ -119,4 +120,25 @@ bool conflicts_of_names(const struct settings *settings, const char *name)
 			return true;
 	}
 	return false;
+}
+
+const char *conflicts_place(const struct settings *settings, size_t field)
+{
+	const struct setting_source *source = settings_source(settings, field);
+	return source != NULL && source->rank != RANK_COMMAND_LINE ? source->where : NULL;
+}
+
+int conflicts_code_of_times(const struct settings *settings)
+{
+	static const size_t fields[] = {offsetof(struct settings, ttl_ms), offsetof(struct settings, renew_ms),
+	                                offsetof(struct settings, node_timeout_ms),
+	                                offsetof(struct settings, kill_after_ms),
+	                                offsetof(struct settings, drift_ppm)};
+	bool configured = false;
+	for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i++) {
+		if (is_typed(settings, fields[i]))
+			return EXIT_USAGE;
+		configured |= conflicts_place(settings, fields[i]) != NULL;
+	}
+	return configured ? EXIT_CONFIG : EXIT_USAGE;
 }

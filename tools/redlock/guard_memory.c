@@ -38,6 +38,18 @@ static bool find_path(char path[PATH_MAX])
 	return join(path, user != NULL ? user->pw_dir : home, PATH_MAX, "/.local/state/redlock");
 }
 
+const char *guard_memory_path(char ret[PATH_MAX])
+{
+	if (!find_path(ret))
+		snprintf(ret, PATH_MAX, "(none: HOME is not an absolute path)");
+	return ret;
+}
+
+const char *guard_memory_problem(int error)
+{
+	return error == EPERM ? "it belongs to another user, or others can write to it" : strerror(error);
+}
+
 /* With all that is missing above it. */
 static void make_dirs(char *path)
 {

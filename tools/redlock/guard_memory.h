@@ -8,6 +8,7 @@
 #ifndef REDLOCK_TOOL_GUARD_MEMORY_H
 #define REDLOCK_TOOL_GUARD_MEMORY_H
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -20,6 +21,10 @@ char *guard_memory_members(const char *const *urls, size_t count);
 
 /* A number that is the same on all hosts that have this list, in any order. */
 void guard_memory_fingerprint(const char *members, char ret[GUARD_MEMORY_ID]);
+
+/* The directory, and what an errno of guard_memory_keep() means there, for people. */
+const char *guard_memory_path(char ret[PATH_MAX]);
+const char *guard_memory_problem(int error);
 
 /* Whether this list of nodes was a guarded set, the id of that set, "" if the file is damaged, and its
  * maximum TTL, 0 if that is not known. */

@@ -24,11 +24,11 @@ MESSAGE(REPORT_FD, "%s: --report-fd %d: %s; open it: --report-fd 3 3>FILE", IN_T
 MESSAGE(HOLD_TIMES, "%s: --min-hold is longer than --max-hold",
         "give a shorter --min-hold, or a longer --max-hold")
 MESSAGE(RETRY_ALONE, "%s: --retry-failed is for --once-per", "give --once-per too")
-MESSAGE(TIMES, "these times cannot work: %s; give a longer --ttl, or a shorter --renew or --kill-after",
-        IN_TEXT)
+MESSAGE(TIMES, "these times cannot work: %s; give a longer --ttl, or a shorter --renew, --kill-after or "
+        "--node-timeout", IN_TEXT)
 MESSAGE(MAXIMUM_TIMES, "the TTL is the maximum of this node set, and these times cannot work: %s",
         "give a --ttl up to the maximum, with shorter --renew and --kill-after")
-MESSAGE(TTL_SHORT, "the TTL is too short: it must be longer than node timeout and drift together; give a "
+MESSAGE(TTL_SHORT, "the TTL%s%s is too short: it must be longer than node timeout%s%s and drift together; give a "
         "longer --ttl or a shorter --node-timeout", IN_TEXT)
 MESSAGE(TTL_MAXIMUM, "the TTL is %s, the maximum of this node set; --ttl asks for another one", NEWS)
 MESSAGE(NAME_EMPTY, "NAME is empty", "give a NAME")
@@ -100,7 +100,7 @@ MESSAGE(ASKPASS, "--askpass: there is no terminal; give --password-file", IN_TEX
 MESSAGE(ASKPASS_EMPTY, "--askpass: no password was given", "type it, or give --password-file")
 MESSAGE(INSECURE, "warning: --insecure: anyone on the network path can read and change the traffic",
         "leave out --insecure, and give --cacert")
-MESSAGE(GUARD_MEMORY, "not remembered that these nodes are a guarded set: state directory: %s",
+MESSAGE(GUARD_MEMORY, "not remembered that these nodes are a guarded set: state directory %s: %s",
         "give this user a state directory that it may write: XDG_STATE_HOME")
 MESSAGE(GUARD_BARRED, "the user may not read whether %u of the nodes are in a guarded set: without a "
         "guard, see `redlock help acl`", IN_TEXT)
@@ -158,6 +158,8 @@ MESSAGE(TOKEN_UNKNOWN, "cannot read the token of the lock; it was given back", "
 MESSAGE(WAITING, "waiting%s for '%s'%s%s", NEWS)
 MESSAGE(QUARANTINE_WAIT, "waiting %.1f s for '%s': until then, nodes that may have forgotten locks do not "
         "vote (--guard); it goes on by itself then, also with -n", NEWS)
+MESSAGE(QUARANTINE_LIMIT, "waiting %.1f s for '%s', and no longer (-w): nodes that may have forgotten locks do not "
+        "vote for another %.1f s (--guard)", "give a longer -w, or none: it goes on by itself when they vote")
 MESSAGE(SELF_WAIT, "'%s' is held by the command that this one runs under: it would wait for itself",
         "give --reentrant, or another NAME")
 MESSAGE(TRACE, "trace: %s", NEWS)
@@ -233,6 +235,9 @@ MESSAGE(STATUS_SHARED, "warning: --status-file %s: another elector, process %ld,
         "readers see now one, now the other: end one of the two, or give each a --status-file of its own")
 MESSAGE(LOST_AT_ONCE, "the lock was lost at once: --on-loss runs now, after its end",
         "it took long to start: find out what stood still; another leader may have begun")
+MESSAGE(ELECT_ENDS, "this elector of '%s' ends by itself, with exit code %d: %s",
+        "the message before this one has the cause: mend it, and start the elector again; after a change of members, "
+        "with the new list of nodes")
 MESSAGE(ON_LOSS, "--on-loss: %s", "mend the command; the resource may be in the state in which it stopped")
 MESSAGE(ON_CHANGE, "--on-change: it took longer than --hook-timeout, and is killed",
         "make the command faster, or --hook-timeout longer")

@@ -84,8 +84,11 @@ static void keep(struct session *session, const char *set, uint64_t ttl_ms)
 	session->remembered = true;
 	snprintf(session->guarded_set, sizeof session->guarded_set, "%s", set);
 	session->guarded_ttl_ms = ttl_ms;
-	if (!guard_memory_keep(session->members, set, ttl_ms) && session->settings->verbose)
-		complain(MSG(GUARD_MEMORY), strerror(errno));
+	session->memory_error = guard_memory_keep(session->members, set, ttl_ms) ? 0 : errno;
+	if (session->memory_error == 0 || !session->settings->verbose)
+		return;
+	char path[PATH_MAX];
+	complain(MSG(GUARD_MEMORY), guard_memory_path(path), guard_memory_problem(session->memory_error));
 }
 
 void session_remember(struct session *session)
@@ -138,6 +141,11 @@ static const char *refused_source(const struct settings *settings, int error, in
 	const struct setting_source *source = spec != NULL ? settings_source(settings, spec->field) : NULL;
 	if (error == REDLOCK_E_URL && node >= 0)
 		return nodes_source(settings, (unsigned)node);
+	/* The command sets node timeout and drift alone of the default options of locks. */
+	if (option != NULL && strcmp(option, "lock_options") == 0)
+		source = settings_source(settings, offsetof(struct settings, node_timeout_ms));
+	if (option != NULL && strcmp(option, "lock_options") == 0 && source == NULL)
+		source = settings_source(settings, offsetof(struct settings, drift_ppm));
 	return source != NULL ? source->where : NULL;
 }
 
@@ -271,6 +279,7 @@ int session_open(struct session *session, const struct settings *settings)
 	session->view = NULL;
 	session->members = NULL;
 	session->remembered = false;
+	session->memory_error = 0;
 	session->guarded_set[0] = '\0';
 	code = nodes_find(settings, &urls);
 	if (code != EXIT_OK)
@@ -311,10 +320,19 @@ static bool is_refused_for_cluster(struct session *session, char *why, size_t si
 	       strncmp(why, begin, sizeof begin - 1) == 0;
 }
 
+static int explain_short_ttl(const struct settings *settings)
+{
+	const char *ttl = conflicts_place(settings, offsetof(struct settings, ttl_ms));
+	const char *timeout = conflicts_place(settings, offsetof(struct settings, node_timeout_ms));
+	complain(MSG(TTL_SHORT), ttl != NULL ? " of " : "", ttl != NULL ? ttl : "", timeout != NULL ? " of " : "",
+	         timeout != NULL ? timeout : "");
+	return conflicts_code_of_times(settings);
+}
+
 /* Why the library refuses a handle: the rules are those of redlock_lock_new(). Pairs of options were looked
- * at before; here the guard may be configured, or be that of the local cluster. */
-static void explain_refused_lock(struct session *session, const char *name,
-                                 const struct redlock_lock_options *options)
+ * at before; here the guard may be configured, or be that of the local cluster. Returns an exit code. */
+static int explain_refused_lock(struct session *session, const char *name,
+                                const struct redlock_lock_options *options)
 {
 	const struct settings *settings = session->settings;
 	const char *token = options->token;
@@ -337,7 +355,8 @@ static void explain_refused_lock(struct session *session, const char *name,
 	else if (is_name_refused(session, options))
 		complain(MSG(NAME_SIDE));
 	else
-		complain(MSG(TTL_SHORT));
+		return explain_short_ttl(settings);
+	return EXIT_USAGE;
 }
 
 void session_lock_options(const struct settings *settings, struct redlock_lock_options *options)
@@ -373,8 +392,8 @@ int session_lock_with(struct session *session, const char *name, const struct re
 {
 	int error = redlock_lock_new(session->client, name, options, ret_lock);
 	if (error == REDLOCK_E_INVAL)
-		explain_refused_lock(session, name, options);
-	else if (error)
+		return explain_refused_lock(session, name, options);
+	if (error)
 		complain(MSG(LIBRARY), redlock_strerror(error));
 	return error ? outcome_of_error(error) : EXIT_OK;
 }

@@ -22,10 +22,11 @@ struct session {
 	bool remembered;                   /* as a guarded set, */
 	char guarded_set[GUARD_MEMORY_ID]; /* with this id, */
 	uint64_t guarded_ttl_ms;           /* and this maximum TTL; 0: not known */
-	bool has_user;                     /* a URL names one */
-	char user[64];                     /* at all nodes, as ACL SETUSER takes it; USER: they differ */
-	bool has_password;                 /* one was given, in whatever way */
-	bool value_returns;                /* the token is the caller's own value, which may be used again */
+	int memory_error;       /* errno of a memory that could not be written; 0: it was, or need not be */
+	bool has_user;          /* a URL names one */
+	char user[64];          /* at all nodes, as ACL SETUSER takes it; USER: they differ */
+	bool has_password;      /* one was given, in whatever way */
+	bool value_returns;     /* the token is the caller's own value, which may be used again */
 	uint32_t told;          /* nodes that may have been sent a release of it, after session_drain() */
 	uint32_t told_late;     /* of these, those that could not be reached at first */
 	uint32_t keyless;       /* nodes with another service: session_warn_lingering() passes over them */

@@ -9,6 +9,20 @@
 #include "rival.h"
 #include "status_slots.h"
 
+/* X(word of a node that has no vote, what it means, next step). After the word comes the vote. */
+#define STATUS_TROUBLE_MAP(X)                                                                                \
+	X(SILENT,                                                                                                \
+	  "the server is connected, or takes connections, and does not answer in time: it hangs, is "            \
+	  "stopped or overloaded",                                                                               \
+	  "look at the processor, disk and memory of that machine, and at its log; a longer --node-timeout for " \
+	  "a distant server")                                                                                    \
+	X(DOWN, "there is no connection to the server: the text after it says why",                              \
+	  "start the server, or mend the network, the name or TLS; the row of the vote has more")                \
+	X(QUARANTINE, "the server may have forgotten locks, and does not vote until these have expired",         \
+	  "nothing: it votes again by itself")                                                                   \
+	X(REFUSES, "the server answers, and does not vote: the text after it says why",                          \
+	  "see the row of that vote")
+
 /* The keys of all nodes under a name. */
 struct status_picture {
 	struct report report;

@@ -11,6 +11,7 @@
 #include "options.h"
 #include "outcome.h"
 #include "standing.h"
+#include "status.h"
 
 enum { INDENT = 4, ID_MAX = 24, MESSAGE_MAX = 512 };
 
@@ -392,6 +393,15 @@ static void print_standings(struct page *page)
 #undef STANDING_ROW
 }
 
+static void print_troubles(struct page *page)
+{
+	page->head = "status: the word of a node that has no vote";
+#define TROUBLE_ROW(name, text, step)                                                                        \
+	row(page, page->word != NULL && has_alone(page->word, #name), #name, -1, text, step);
+	STATUS_TROUBLE_MAP(TROUBLE_ROW)
+#undef TROUBLE_ROW
+}
+
 static void print_finding(void *user, const char *check, const char *text, const char *advice)
 {
 	struct page *page = user;
@@ -411,6 +421,7 @@ static bool print_page(struct page *page)
 	print_codes(page);
 	print_odd(page);
 	print_standings(page);
+	print_troubles(page);
 	page->head = "doctor: \"check\" in --json";
 	doctor_each_check(print_finding, page);
 	print_messages(page);

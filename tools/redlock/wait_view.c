@@ -34,6 +34,19 @@ void wait_view_begin(struct wait_view *view, const struct settings *settings, co
 	view->show_ns = view->least_ns;
 }
 
+static double seconds(uint64_t from_ns, uint64_t to_ns)
+{
+	return to_ns > from_ns ? (double)(to_ns - from_ns) / 1e9 : 0;
+}
+
+/* The end of a wait that has one. */
+static uint64_t limit_ns(const struct wait_view *view)
+{
+	uint64_t wait_ms = view->settings->wait_ms;
+	bool limited = wait_ms > 0 && wait_ms < REDLOCK_FOREVER;
+	return limited ? view->begin_ns + wait_ms * 1000000 : UINT64_MAX;
+}
+
 /* Once, and to everybody: a job that does not want to wait waits all the same. */
 static void tell_quarantine(struct wait_view *view, uint64_t until_ns)
 {
@@ -43,8 +56,13 @@ static void tell_quarantine(struct wait_view *view, uint64_t until_ns)
 		return;
 	view->quarantine_told = true;
 	live_erase();
-	say(view->settings, MSG(QUARANTINE_WAIT), (double)(until_ns - now_ns) / 1e9,
-	    printable(view->name, strlen(view->name), name, sizeof name));
+	double left_s = (double)(until_ns - now_ns) / 1e9;
+	uint64_t end_ns = limit_ns(view);
+	printable(view->name, strlen(view->name), name, sizeof name);
+	if (end_ns < until_ns)
+		say(view->settings, MSG(QUARANTINE_LIMIT), seconds(now_ns, end_ns), name, left_s);
+	else
+		say(view->settings, MSG(QUARANTINE_WAIT), left_s, name);
 }
 
 static bool is_same_holder(const struct redlock_wait *before, const struct redlock_wait *now)
@@ -98,11 +116,6 @@ void wait_view_date(const struct wait_view *view, struct standing *standing)
 }
 
 /* ---- words ---- */
-
-static double seconds(uint64_t from_ns, uint64_t to_ns)
-{
-	return to_ns > from_ns ? (double)(to_ns - from_ns) / 1e9 : 0;
-}
 
 static const char *holder_words(const struct wait_view *view, char *buffer, size_t size)
 {

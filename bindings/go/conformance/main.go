@@ -58,7 +58,7 @@ func decode(word string) string {
 }
 
 func encode(bytes []byte) string {
-	return strings.ReplaceAll(strings.ReplaceAll(string(bytes), "%", "%25"), " ", "%20")
+	return strings.NewReplacer("%", "%25", " ", "%20", "\x00", "%00").Replace(string(bytes))
 }
 
 // duration reads milliseconds.
@@ -134,9 +134,19 @@ func newLock(client, label, list string, words []string) error {
 	return err
 }
 
+// forget drops the notices of an earlier acquire.
+func (c *claim) forget() {
+	c.held = background
+	select {
+	case <-c.danger:
+	default:
+	}
+}
+
 // acquire waits so long, or without a limit.
 func (c *claim) acquire(wait string) (err error) {
 	var held context.Context
+	c.forget()
 	if wait == "forever" {
 		held, err = c.Lock.Lock(background)
 	} else {

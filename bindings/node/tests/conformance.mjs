@@ -48,7 +48,10 @@ const verbs = {
 	errors: () => Object.keys(CLASSES).join(' '),
 };
 const steps = {
-	acquire: async (lock, wait) => void await lock.acquire({ wait: ms(wait) }),
+	acquire: async (lock, wait) => {
+		warned.delete(lock);
+		await lock.acquire({ wait: ms(wait) });
+	},
 	start(lock, wait, label) {
 		waits[label] = answer('acquire', [label, wait]);
 	},

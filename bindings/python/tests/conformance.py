@@ -44,6 +44,8 @@ def lock(owner, label, names, *words):
 
 
 def acquire(label, wait):
+    lost[label].clear()
+    danger[label].clear()
     if not locks[label].acquire(timeout=seconds(wait)):
         return "error BUSY"
 

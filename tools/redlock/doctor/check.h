@@ -51,7 +51,11 @@ DOCTOR_LOOK_AT(doctor_may_not_read_record);
 /* The nodes are of a set with other members than this list. */
 DOCTOR_LOOK_AT(doctor_has_other_members);
 /* Always: how the list of nodes can be compared with that of other hosts. */
+DOCTOR_LOOK_AT(doctor_cannot_remember);
+DOCTOR_LOOK_AT(doctor_has_endless);
+DOCTOR_LOOK_AT(doctor_has_endless_anywhere);
 DOCTOR_LOOK_AT(doctor_names_list);
+DOCTOR_LOOK_AT(doctor_sees_no_records);
 /* doctor_rivals.c: another client than the holder keeps a key of a lock. */
 DOCTOR_LOOK_AT(doctor_has_rivals);
 

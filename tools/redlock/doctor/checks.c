@@ -240,31 +240,6 @@ LOOK(lacks_queue)
 	       lacks(doctor, node, check, found);
 }
 
-static bool endless(const struct doctor_node *node, struct found *found)
-{
-	const struct doctor_keys *keys = &node->keys;
-	FIND("%llu of %llu%s, '%s' for one", (unsigned long long)keys->endless, (unsigned long long)keys->seen,
-	     keys->whole ? "" : " that were looked at (there was no time for all)", keys->example);
-	return keys->endless > 0;
-}
-
-static bool has_prefix(const struct doctor *doctor)
-{
-	return doctor->session->settings->prefix != NULL && doctor->session->settings->prefix[0] != '\0';
-}
-
-LOOK(has_endless)
-{
-	UNUSED;
-	return has_prefix(doctor) && endless(node, found);
-}
-
-LOOK(has_endless_anywhere)
-{
-	UNUSED;
-	return !has_prefix(doctor) && endless(node, found);
-}
-
 LOOK(was_cut_short)
 {
 	UNUSED;
@@ -433,10 +408,10 @@ static const struct check node_checks[] = {
      "the user lacks %: waiters are not told when another program deletes a key that they wait for", GIVE},
     {"rights", DOCTOR_ALWAYS, ALL(NOTE), lacks, DOCTOR_LOOK,
      "the user lacks %: less is shown of who holds a lock, or requests are longer", GIVE},
-    {"endless", DOCTOR_SCAN, ALL(WARNING), has_endless, 0,
+    {"endless", DOCTOR_SCAN, ALL(WARNING), doctor_has_endless, 0,
      "has keys under the prefix without expiry, %: such a lock never ends",
      "see `redlock status NAME`, and delete the key if its holder is gone"},
-    {"endless", DOCTOR_SCAN, ALL(NOTE), has_endless_anywhere, 0,
+    {"endless", DOCTOR_SCAN, ALL(NOTE), doctor_has_endless_anywhere, 0,
      "has keys without expiry, %; without --prefix it is not known which of them are locks",
      "give locks a prefix of their own"},
     {"sample", DOCTOR_SCAN, ALL(NOTE), was_cut_short, 0,
@@ -491,7 +466,7 @@ static const struct check set_checks[] = {
     {"same-host", DOCTOR_ALWAYS, ALL(WARNING), doctor_shares_hosts, 0, "%: they fail together",
      "put every node on a machine of its own"},
     {"same-list", DOCTOR_ALWAYS, ALL(NOTE), doctor_names_list, 0,
-     "every host must use this list of %: with another one two clients may hold a lock", NULL},
+     "every host must use this list of %: with others two clients may hold a lock", NULL},
     {"rival", DOCTOR_ALWAYS, ALL(WARNING), doctor_has_rivals, 0,
      "another client than the holder keeps its key of %: it was killed while it acquired, or nodes have "
      "forgotten its lock, or it uses another list of nodes, and both hold the lock",
@@ -500,6 +475,9 @@ static const struct check set_checks[] = {
      "this"},
     {"this-machine", DOCTOR_ALWAYS, ALL(NOTE), is_here, 0,
      "% are on this machine: good for trying locks, and they fail together", NULL},
+    {"record", DOCTOR_ALWAYS, ALL(ERROR), doctor_sees_no_records, 0,
+     "the records of the guarded set could be read on %: it is not known whether they are there",
+     "mend what is said of the nodes, and run redlock doctor again: redlock init is no help"},
     {"no-guard", DOCTOR_ALWAYS, ALL(ERROR), doctor_has_no_guard, 1,
      "no node has a record of a guarded set, and %: no lock can be acquired", "redlock init"},
     {"no-guard", DOCTOR_ALWAYS, ALL(NOTE), doctor_has_no_guard, 0,
@@ -509,6 +487,11 @@ static const struct check set_checks[] = {
      "another "
      "client holds the lock",
      "leave out guard = off"},
+    {"memory", DOCTOR_ALWAYS, ALL(WARNING), doctor_cannot_remember, 0,
+     "this host cannot remember that it is guarded, in %: if the records are lost, this client votes without "
+     "a guard",
+     "make room there, or give this user a state directory that it may write: XDG_STATE_HOME or "
+     "STATE_DIRECTORY"},
     {"no-counters", DOCTOR_ALWAYS, ALL(WARNING), doctor_counts_nothing, 0,
      "% nodes know no fencing numbers: no lock can be acquired with --fence, other locks can",
      "before a lock is acquired with --fence: redlock init --new-epoch"},

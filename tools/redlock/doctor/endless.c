@@ -90,3 +90,28 @@ void doctor_free_endless(struct doctor *doctor)
 		free(doctor->endless[i].key);
 	doctor->endless_count = 0;
 }
+
+static bool endless(const struct doctor_node *node, struct found *found)
+{
+	const struct doctor_keys *keys = &node->keys;
+	FIND("%llu of %llu%s, '%s' for one", (unsigned long long)keys->endless, (unsigned long long)keys->seen,
+	     keys->whole ? "" : " that were looked at (there was no time for all)", keys->example);
+	return keys->endless > 0;
+}
+
+static bool has_prefix(const struct doctor *doctor)
+{
+	return doctor->session->settings->prefix != NULL && doctor->session->settings->prefix[0] != '\0';
+}
+
+DOCTOR_LOOK_AT(doctor_has_endless)
+{
+	UNUSED;
+	return has_prefix(doctor) && endless(node, found);
+}
+
+DOCTOR_LOOK_AT(doctor_has_endless_anywhere)
+{
+	UNUSED;
+	return !has_prefix(doctor) && endless(node, found);
+}

@@ -159,6 +159,7 @@ int doctor_gather(struct doctor *doctor, struct session *session)
 	int code = status_ask(session, "doctor", &report);
 	if (code != EXIT_OK)
 		return code;
+	session_remember(session);
 	if (doctor_open(doctor, session, &report) && look(doctor))
 		return EXIT_OK;
 	if (signals_caught())

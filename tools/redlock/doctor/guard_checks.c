@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The checks of a guarded set's records: functions that rows of the table call. */
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -87,17 +88,54 @@ DOCTOR_LOOK_AT(doctor_counts_nothing)
 	return count > 0;
 }
 
+static const char *why_guarded(const struct doctor *doctor)
+{
+	bool required = doctor->session->settings->guard == REDLOCK_GUARD_REQUIRE;
+	return required ? "--guard=require is given" : "this list of nodes was a guarded set on this host";
+}
+
+static unsigned count_read(const struct doctor *doctor)
+{
+	unsigned count = 0;
+	for (unsigned i = 0; i < doctor->nodes; i++)
+		count += doctor->record[i].state != GUARD_SILENT_;
+	return count;
+}
+
+/* So few that the others may have records: a cluster never has one. */
+static bool shows_too_few_records(const struct doctor *doctor)
+{
+	return count_read(doctor) < doctor->report.quorum && !doctor->guard.cluster;
+}
+
+DOCTOR_LOOK_AT(doctor_sees_no_records)
+{
+	UNUSED;
+	FIND("%u of %u nodes, and %s", count_read(doctor), doctor->nodes, why_guarded(doctor));
+	return shows_too_few_records(doctor) && doctor_guard_latest(doctor) == NULL &&
+	       doctor_guard_is_wanted(doctor);
+}
+
 DOCTOR_LOOK_AT(doctor_has_no_guard)
 {
 	UNUSED;
-	bool required = doctor->session->settings->guard == REDLOCK_GUARD_REQUIRE;
-	FIND("%s", required ? "--guard=require is given" : "this list of nodes was a guarded set on this host");
+	FIND("%s", why_guarded(doctor));
 	if (doctor->session->remembered && doctor->session->guarded_ttl_ms == 0)
 		found->advice =
 		    "redlock init --max-ttl TIME, with the maximum that the set had: this host does not know it";
 	else if (doctor->session->remembered)
 		found->advice = "redlock init, which makes it anew with the maximum TTL that this host remembers";
-	return doctor_guard_latest(doctor) == NULL && doctor_guard_is_wanted(doctor) == (check->argument != 0);
+	bool wanted = doctor_guard_is_wanted(doctor);
+	return doctor_guard_latest(doctor) == NULL && wanted == (check->argument != 0) &&
+	       !(wanted && shows_too_few_records(doctor));
+}
+
+DOCTOR_LOOK_AT(doctor_cannot_remember)
+{
+	UNUSED;
+	char path[PATH_MAX];
+	FIND("%s: %s", guard_memory_path(path), guard_memory_problem(doctor->session->memory_error));
+	return doctor->session->memory_error != 0;
 }
 
 DOCTOR_LOOK_AT(doctor_is_changing)
@@ -128,13 +166,29 @@ DOCTOR_LOOK_AT(doctor_has_other_members)
 	return doctor->move[0] != '\0';
 }
 
+/* Clients that differ in any of these may hold a lock at the same time. The members have their databases.
+ * False: out of memory, or the address of a node is none of a member. */
+static bool fingerprint_of(const struct doctor *doctor, char ret[GUARD_MEMORY_ID])
+{
+	char *members = doctor_guard_members(doctor), *all = NULL;
+	const char *prefix = doctor->session->settings->prefix;
+	if (members == NULL ||
+	    asprintf(&all, "%s\n%u\n%s", members, doctor->report.quorum, prefix != NULL ? prefix : "") < 0)
+		all = NULL;
+	if (all != NULL)
+		guard_memory_fingerprint(all, ret);
+	free(members);
+	free(all);
+	return all != NULL;
+}
+
 DOCTOR_LOOK_AT(doctor_names_list)
 {
 	UNUSED;
-	char *members = doctor_guard_members(doctor), fingerprint[GUARD_MEMORY_ID] = "unknown";
-	if (members != NULL)
-		guard_memory_fingerprint(members, fingerprint);
-	FIND("%u node%s (fingerprint %s)", doctor->nodes, doctor->nodes == 1 ? "" : "s", fingerprint);
-	free(members);
+	char fingerprint[GUARD_MEMORY_ID];
+	if (!fingerprint_of(doctor, fingerprint))
+		snprintf(fingerprint, sizeof fingerprint, "unknown");
+	FIND("%u node%s, this quorum and this prefix (fingerprint %s)", doctor->nodes,
+	     doctor->nodes == 1 ? "" : "s", fingerprint);
 	return true;
 }

@@ -172,6 +172,20 @@ static bool is_for_good(int code)
 	return code == EXIT_USAGE || code == EXIT_CONFIG || code == EXIT_AUTH || code == EXIT_REFUSED;
 }
 
+/* By itself: a supervisor with Restart=on-failure may start it again and again. */
+static void tell_end(const struct elector *e)
+{
+	const char *meaning = "";
+#define MEANING(name, number, text)                                                                          \
+	if (e->code == (number))                                                                                 \
+		meaning = (text);
+	EXIT_CODE_MAP(MEANING)
+#undef MEANING
+	char name[PRINTABLE_MAX];
+	say(e->settings, MSG(ELECT_ENDS), printable(e->status.name, strlen(e->status.name), name, sizeof name),
+	    e->code, meaning);
+}
+
 /* No process of the term is left. A term that ends early makes room for others, for longer each time. */
 static void term_over(struct elector *e)
 {
@@ -187,8 +201,10 @@ static void term_over(struct elector *e)
 	if (e->pause_ms > LONGEST_PAUSE_MS)
 		e->pause_ms = LONGEST_PAUSE_MS;
 	e->start_ns = clock_ns() + e->pause_ms * MS_NS;
-	if (e->ended_by == 0 && !led && is_for_good(e->code))
+	if (e->ended_by == 0 && !led && is_for_good(e->code)) {
 		e->ended_by = -1;
+		tell_end(e);
+	}
 }
 
 /* ---- events ---- */

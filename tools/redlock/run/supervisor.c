@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "../clock.h"
+#include "../conflicts.h"
 #include "../exit_codes.h"
 #include "../message.h"
 #include "../outcome.h"
@@ -171,10 +172,11 @@ static bool follows(const struct run *run, const struct redlock_lock_options *op
 	return options->ttl_ms == REDLOCK_DEFAULT_TTL && !renews && s->kill_after_ms == 0;
 }
 
-static int make_lock(struct run *run)
+static int make_lock(struct run *run, uint64_t wait_ms)
 {
 	struct redlock_lock_options options;
 	session_lock_options(run->settings, &options);
+	options.wait_ms = wait_ms;
 	bool is_fixed = !follows(run, &options);
 	if (is_fixed)
 		options.ttl_ms = run->times.ttl_ms;
@@ -212,6 +214,27 @@ void run_follow_maximum(struct run *run, bool starts)
 	(void)session_ttl_ms(&run->session, run->lock);
 }
 
+static bool is_refused_for_ttl(const struct run *run)
+{
+	struct redlock_vote vote = {.size = sizeof vote};
+	for (unsigned i = 0; i < redlock_node_count(run->session.client); i++)
+		if (redlock_lock_vote(run->lock, i, &vote) == 0 && vote.code == REDLOCK_VOTE_LONG_TTL)
+			return true;
+	return false;
+}
+
+/* How long the wait for the lock may still last: it began with the first handle. False: it has lasted as long
+ * as it may. */
+static bool left_of_wait(const struct run *run, uint64_t *ret_ms)
+{
+	uint64_t waited_ms = (clock_ns() - run->waiting.view.begin_ns) / 1000000;
+	*ret_ms = run->settings->wait_ms;
+	if (*ret_ms == 0 || *ret_ms == REDLOCK_FOREVER)
+		return true;
+	*ret_ms = *ret_ms > waited_ms ? *ret_ms - waited_ms : 0;
+	return *ret_ms > 0;
+}
+
 /* As with --ttl of that length: other times follow from it than those that the library knows. */
 bool run_shorten(struct run *run, int result)
 {
@@ -220,9 +243,11 @@ bool run_shorten(struct run *run, int result)
 	struct redlock_lock_options options;
 	struct redlock_terms terms = {.size = sizeof terms};
 	char why[256];
+	uint64_t wait_ms;
 	session_lock_options(run->settings, &options);
-	if (result != REDLOCK_E_NOQUORUM || options.ttl_ms != REDLOCK_DEFAULT_TTL ||
-	    redlock_guard_status(run->session.client, &guard) < 0 || guard.max_ttl_ms >= run->times.ttl_ms)
+	if (result != REDLOCK_E_NOQUORUM || !is_refused_for_ttl(run) || !left_of_wait(run, &wait_ms) ||
+	    options.ttl_ms != REDLOCK_DEFAULT_TTL || redlock_guard_status(run->session.client, &guard) < 0 ||
+	    guard.max_ttl_ms >= run->times.ttl_ms)
 		return false;
 	options.ttl_ms = guard.max_ttl_ms;
 	if (redlock_client_terms(run->session.client, &options, &terms) < 0)
@@ -231,7 +256,7 @@ bool run_shorten(struct run *run, int result)
 	bool works = run_times_work(&run->times, why, sizeof why);
 	if (!works)
 		complain(MSG(MAXIMUM_TIMES), why);
-	if (!works || make_lock(run) != EXIT_OK) {
+	if (!works || make_lock(run, wait_ms) != EXIT_OK) {
 		run->lock = former;
 		return false;
 	}
@@ -334,7 +359,7 @@ static int begin(struct run *run)
 	if (code == EXIT_OK)
 		code = session_open(&run->session, run->settings);
 	if (code == EXIT_OK)
-		code = make_lock(run);
+		code = make_lock(run, run->settings->wait_ms);
 	if (code == EXIT_OK)
 		code = await_guard(run);
 	if (code == EXIT_OK)
@@ -390,13 +415,20 @@ static void end(struct run *run)
 		close_all(run);
 }
 
-static bool times_work(const struct run_times *times)
+/* Returns an exit code. */
+static int check_times(struct run_times *times, const struct settings *settings)
 {
-	char why[256];
-	bool works = run_times_work(times, why, sizeof why);
-	if (!works)
-		complain(MSG(TIMES), why);
-	return works;
+	enum { WHY_MAX = 1024 }; /* of which paths take the most */
+	char why[WHY_MAX];
+	times->places.renew = conflicts_place(settings, offsetof(struct settings, renew_ms));
+	times->places.node_timeout = conflicts_place(settings, offsetof(struct settings, node_timeout_ms));
+	times->places.kill_after = conflicts_place(settings, offsetof(struct settings, kill_after_ms));
+	times->places.drift = conflicts_place(settings, offsetof(struct settings, drift_ppm));
+	times->places.ttl = conflicts_place(settings, offsetof(struct settings, ttl_ms));
+	if (run_times_work(times, why, sizeof why))
+		return EXIT_OK;
+	complain(MSG(TIMES), why);
+	return conflicts_code_of_times(settings);
 }
 
 int run_supervise(const struct settings *settings, const struct run_order *order)
@@ -412,8 +444,9 @@ int run_supervise(const struct settings *settings, const struct run_order *order
 	run.alarm.fd = run.inbox.fd = run.guard.link = run.guard.proc = run.guard.spare = -1;
 	session_terms(settings, &terms);
 	run_times_init(&run.times, settings, &terms);
-	if (!times_work(&run.times))
-		return EXIT_USAGE;
+	run.code = check_times(&run.times, settings);
+	if (run.code != EXIT_OK)
+		return run.code;
 	run.code = begin(&run);
 	if (run.code == EXIT_OK)
 		supervise(&run);

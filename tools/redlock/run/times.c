@@ -15,6 +15,7 @@ void run_times_init(struct run_times *times, const struct settings *settings,
                     const struct redlock_terms *terms)
 {
 	uint64_t ttl = terms->ttl_ms;
+	*times = (struct run_times){0};
 	times->ttl_ms = ttl;
 	bool is_given = settings->renew_ms != 0 && settings->renew_ms != REDLOCK_FOREVER;
 	times->renew_ms = is_given ? settings->renew_ms : ttl / 3;
@@ -30,17 +31,21 @@ static void show_sum(const struct run_times *times, uint64_t sum, char *why, siz
 	const struct {
 		const char *name;
 		uint64_t ms;
-	} parts[] = {{"renew ", times->renew_ms},
-	             {" + node timeout ", times->node_timeout_ms},
-	             {" + kill-after ", times->kill_after_ms},
-	             {" + drift ", times->drift_ms},
-	             {" = ", sum},
-	             {", which must be less than the ttl ", times->ttl_ms}};
+		const char *place;
+	} parts[] = {{"renew ", times->renew_ms, times->places.renew},
+	             {" + node timeout ", times->node_timeout_ms, times->places.node_timeout},
+	             {" + kill-after ", times->kill_after_ms, times->places.kill_after},
+	             {" + drift ", times->drift_ms, times->places.drift},
+	             {" = ", sum, NULL},
+	             {", which must be less than the ttl ", times->ttl_ms, times->places.ttl}};
 	char value[32];
 	size_t used = 0;
 	for (size_t i = 0; i < sizeof parts / sizeof parts[0] && used < size; i++) {
+		const char *place = parts[i].place;
 		redlock_duration_text(parts[i].ms, value, sizeof value);
-		used += (size_t)snprintf(why + used, size - used, "%s%s", parts[i].name, value);
+		used +=
+		    (size_t)snprintf(why + used, size - used, "%s%s%s%s%s", parts[i].name, value,
+		                     place != NULL ? " (" : "", place != NULL ? place : "", place != NULL ? ")" : "");
 	}
 }
 

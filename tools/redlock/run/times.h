@@ -18,6 +18,9 @@ struct run_times {
 	uint64_t kill_after_ms; /* TERM so long before the validity ends */
 	uint64_t drift_ms;
 	uint64_t margin_ns; /* KILL so long before the validity ends */
+	struct {
+		const char *renew, *node_timeout, *kill_after, *drift, *ttl;
+	} places; /* where each was set, for the sum; NULL: not to be told. The caller fills it in */
 };
 
 /* Fills in what the settings leave open; the library's `terms` are those of session_terms(). */
