@@ -199,7 +199,7 @@ listed() { # EXPRESSION...
 	start_exporter --every 200ms --lock job
 	until_true listed 'len(j["locks"]) == 1'
 	one_lock() { get / >"$sandbox/page" && grep -q 'last hour, at most 1 lock<' "$sandbox/page"; }
-	until_true one_lock
+	patience=40 until_true one_lock # a moment of the history is 10 s long
 	grep -q '<b>1 lock</b>' "$sandbox/page"
 	grep -q 'last hour: nobody waiting<' "$sandbox/page"
 	run -1 grep -q 'at most 0 \|[ >]1 \(locks\|nodes\)' "$sandbox/page"

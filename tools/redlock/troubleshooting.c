@@ -196,7 +196,7 @@ static void extend_phrase(const char *phrase, int length, const char *text, bool
 /* 0: too little of the phrase is the text's own. */
 static int phrase_likeness(const char *phrase, const char *text)
 {
-	int most[PHRASE_MAX + 1], best = -1, length = (int)strlen(phrase);
+	int most[PHRASE_MAX + 1], best = -1, length = phrase != NULL ? (int)strlen(phrase) : 0;
 	if (text == NULL || length > PHRASE_MAX)
 		return 0;
 	for (int p = 0; p < length; p++)
