@@ -523,6 +523,12 @@ lists() { # NODE RIGHT: it is among those that the user lacks
 	doctor 0 --guard=require
 }
 
+@test "a state directory that cannot be written: its path and the cause" {
+	rl init -q --fresh
+	REDLOCK_URLS=$(node_url 1),$(node_url 2),$(node_url 3),$(node_url 4),$(node_url 5) STATE_DIRECTORY=/dev/null doctor 1
+	finds 0 memory warning "/dev/null/redlock: Not a directory"
+}
+
 @test "a configured TTL beyond the maximum of the set: its line, and a remedy that works" {
 	rl init -q --fresh --max-ttl 2s
 	mkdir -p "$XDG_CONFIG_HOME/redlock"
