@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Contracts that would not help a reader of the header: of static functions, of votes that need a notation of
- * their own, of pauses and of offsets of servers' clocks. Those of the quorum, of times and of the drift
+ * Contracts that would not help a reader of the header: of static functions, of votes and pauses that need a
+ * notation of their own, and of offsets of servers' clocks. Those of the quorum, of times and of the drift
  * formula stand in their headers. `contracts` has Frama-C prove all of them for the code itself, which is
  * included here as it is, with overflow of unsigned integers as an error. Invariants stand at their loops. In
  * the comments, integers have no size.
@@ -105,6 +105,60 @@ struct rl_count rl_round_count(const struct rl_lock *l);
     ensures l->numbers->fence != 0 ==>
       (\result == RL_WON <==> told(l, l->numbers->fence, 0, l->rules->node_count) >= l->rules->quorum); */
 enum rl_tally rl_fence_weigh(const struct rl_lock *l);
+
+/* Numbers in replies: 19 digits fit into 64 bits, and nothing after the end of the text is read. */
+/*@ logic integer ten_to(integer n) =
+      n == 0 ? 1 : n == 1 ? 10 : n == 2 ? 100 : n == 3 ? 1000 : n == 4 ? 10000
+      : n == 5 ? 100000 : n == 6 ? 1000000 : n == 7 ? 10000000 : n == 8 ? 100000000 : n == 9 ? 1000000000
+      : n == 10 ? 10000000000 : n == 11 ? 100000000000 : n == 12 ? 1000000000000
+      : n == 13 ? 10000000000000 : n == 14 ? 100000000000000 : n == 15 ? 1000000000000000
+      : n == 16 ? 10000000000000000 : n == 17 ? 100000000000000000 : n == 18 ? 1000000000000000000
+      : 10000000000000000000; */
+
+/*@ requires \valid(ret) && \separated(ret, at + (..));
+    requires \exists integer n; 0 <= n && \valid_read(at + (0 .. n)) && at[n] == '\0';
+    assigns *ret;
+    ensures -INT64_MAX <= *ret && (\result == \null || \result > at); */
+static const char *take_number(const char *at, int64_t *ret);
+
+/*@ assigns \nothing;
+    ensures \result == \max(INT32_MIN, \min(number, INT32_MAX)); */
+static int32_t saturated(int64_t number);
+
+#include "../../src/proto/answer.c"
+
+/* Pauses between attempts: 1 ms, and then each is twice as long as the one before it, up to an eighth of a
+ * node timeout. */
+/*@ logic integer longest(struct rl_lock *l) = \max(RL_ROUND_RETRY_MIN_NS, l->rules->node_timeout_ns / 8);
+    logic integer grown_to(integer most, integer n) =
+      n <= 0 ? RL_ROUND_RETRY_MIN_NS : \min(2 * grown_to(most, n - 1), most); */
+
+/*@ requires \valid_read(l) && \valid_read(l->rules);
+    assigns \nothing;
+    ensures \result == grown_to(longest(l), l->look.pauses);
+    ensures RL_ROUND_RETRY_MIN_NS <= \result <= longest(l); */
+uint64_t rl_round_retry_pause(const struct rl_lock *l);
+
+/*@ requires \valid_read(l) && \valid_read(l->rules);
+    assigns \nothing;
+    ensures \result == l->rules->node_timeout_ns / 8; */
+uint64_t rl_round_retry_longest(const struct rl_lock *l);
+
+/* 255 pauses do not grow: 64 bits hold a millisecond that has doubled 44 times. */
+/*@ requires \valid(l) && \valid_read(l->rules) && \separated(l, l->rules) && l->look.pauses < UINT8_MAX;
+    assigns l->look.pauses;
+    ensures grown_to(longest(l), l->look.pauses) ==
+      \min(2 * grown_to(longest(l), \old(l->look.pauses)), longest(l)); */
+void rl_round_retry_grow(struct rl_lock *l);
+
+/* The pause after a refused attempt: 1 ms at least, and otherwise no longer than half of what is left of the
+ * wait. */
+/*@ requires \valid_read(l) && \valid_read(l->rules) && \valid_read(e);
+    requires l->rules->retry_min_ns <= l->rules->retry_max_ns < UINT64_MAX;
+    assigns \nothing;
+    ensures \result == UINT64_MAX || \result >= e->now_ns + RL_ROUND_RETRY_MIN_NS;
+    ensures \result <= e->now_ns + \max(RL_ROUND_RETRY_MIN_NS, \min(l->rules->retry_max_ns, left / 2)); */
+uint64_t rl_round_retry_at(const struct rl_lock *l, const struct rl_event *e, uint64_t left);
 
 #include "../../src/core/fence.c"
 #include "../../src/core/round.c"

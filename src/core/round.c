@@ -194,8 +194,14 @@ uint64_t rl_round_retry_at(const struct rl_lock *l, const struct rl_event *e, ui
 
 uint64_t rl_round_retry_pause(const struct rl_lock *l)
 {
-	uint64_t grown = rl_time_min(RL_ROUND_RETRY_MIN_NS << l->look.pauses, rl_round_retry_longest(l));
-	return rl_time_max(grown, RL_ROUND_RETRY_MIN_NS);
+	uint64_t grown = RL_ROUND_RETRY_MIN_NS, longest = rl_time_max(rl_round_retry_longest(l), grown);
+	/*@ loop invariant i <= l->look.pauses && grown == grown_to(longest, i);
+	    loop invariant RL_ROUND_RETRY_MIN_NS <= grown <= longest;
+	    loop assigns i, grown;
+	    loop variant l->look.pauses - i; */
+	for (unsigned i = 0; i < l->look.pauses; i++)
+		grown = rl_time_min(2 * grown, longest);
+	return grown;
 }
 
 uint64_t rl_round_retry_longest(const struct rl_lock *l)

@@ -123,12 +123,17 @@ static const char *take_number(const char *at, int64_t *ret)
 	enum { MOST_DIGITS = 19 };
 	bool negative = *at == '-';
 	const char *first = at + negative;
+	unsigned digits = 0;
 	uint64_t number = 0;
-	for (at = first; *at >= '0' && *at <= '9' && at < first + MOST_DIGITS; at++)
-		number = number * 10 + (uint64_t)(*at - '0');
+	/*@ loop invariant digits <= MOST_DIGITS && number < ten_to(digits);
+	    loop invariant \forall integer i; 0 <= i < digits + (at[0] == '-' ? 1 : 0) ==> at[i] != '\0';
+	    loop assigns digits, number;
+	    loop variant MOST_DIGITS - digits; */
+	for (; digits < MOST_DIGITS && first[digits] >= '0' && first[digits] <= '9'; digits++)
+		number = number * 10 + (uint64_t)(first[digits] - '0');
 	int64_t bounded = number < INT64_MAX ? (int64_t)number : INT64_MAX;
 	*ret = negative ? -bounded : bounded;
-	return at > first ? at : NULL;
+	return digits > 0 ? first + digits : NULL;
 }
 
 /* Reads an answer that is one text: the numbers, and after the last space the bytes of the text, whatever
