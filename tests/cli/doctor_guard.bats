@@ -48,3 +48,9 @@ unread() {
 	kill_nodes KILL 1 2 3
 	unread
 }
+
+@test "a state directory that cannot be written: its path and the cause" {
+	rl init -q --fresh
+	REDLOCK_URLS=$(node_url 1),$(node_url 2),$(node_url 3) STATE_DIRECTORY=/dev/null doctor 1
+	finds 0 memory warning "/dev/null/redlock: Not a directory"
+}

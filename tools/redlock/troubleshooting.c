@@ -249,7 +249,8 @@ static bool is_asked_for(const struct page *page, const char *id, const char *ca
 /* Whether no row is more like the phrase; while the page measures, none is printed. */
 static bool has_phrase(struct page *page, const char *cause, const char *step)
 {
-	int like = phrase_likeness(page->word, cause), of_step = phrase_likeness(page->word, step);
+	const char *phrase = page->word != NULL ? page->word : "";
+	int like = phrase_likeness(phrase, cause), of_step = phrase_likeness(phrase, step);
 	like = of_step > like ? of_step : like;
 	if (page->measures)
 		page->phrase = like > page->phrase ? like : page->phrase;

@@ -79,6 +79,12 @@ static bool lives_longer(const struct redlock_wait *before, const struct redlock
 	       now->until_ns > before->until_ns + RENEWAL_NS;
 }
 
+static void keep_place(struct redlock_wait *wait, const struct redlock_wait *before)
+{
+	wait->place = before->place;
+	wait->waiting = before->waiting;
+}
+
 /* Between two refusals the handle may know nothing: what it knew stays. */
 void wait_view_look(struct wait_view *view, const redlock_lock *lock)
 {
@@ -88,7 +94,10 @@ void wait_view_look(struct wait_view *view, const redlock_lock *lock)
 	tell_quarantine(view, wait.quarantine_ns);
 	if (wait.node < 0)
 		return;
-	view->renewed = is_same_holder(&view->wait, &wait) && (view->renewed || lives_longer(&view->wait, &wait));
+	bool is_same = is_same_holder(&view->wait, &wait);
+	view->renewed = is_same && (view->renewed || lives_longer(&view->wait, &wait));
+	if (is_same && wait.place == 0) /* a new gate has not told one yet: no reason for a line without it */
+		keep_place(&wait, &view->wait);
 	view->wait = wait;
 }
 
