@@ -5,7 +5,11 @@ load helper
 
 all='1 2 3'
 
-setup_file() { start_cluster 3; }
+setup_file() {
+	start_cluster 3
+	echo "node-timeout = 900ms" >"$sandbox/redlock.conf"
+	export REDLOCK_CONFIG=$sandbox/redlock.conf
+}
 
 setup() {
 	on_nodes "$all" flushall
@@ -162,6 +166,23 @@ answer() { # CODE ANSWER COMMAND...
 	on_nodes "$all" acl setuser part reset on nopass '~*' '&*' +@all -del
 	want 76 rl break --yes --waiters --user part --password-file <(echo x) job
 	says "help acl"
+}
+
+@test "a lock that a silent node may complete is not called split, nor a leftover: it is no lock to break" {
+	token=$(rl acquire -n -t 1m --owner web-1:1 job)
+	until_true has_keys 3 "$all" job
+	on_node 2 set job "$(printf '%040d' 7)|db-1:1" px 60000
+	kill_nodes STOP 3
+	for foreign in yes no; do
+		[ "$foreign" = yes ] || on_node 2 del job
+		run --separate-stderr "$REDLOCK_BIN" status job
+		[[ $output == *"maybe held by "*" has 1 of 3 nodes, and 1 node did not answer, which may have its key too"* ]]
+		[[ $output != *split* && $output != *nobody* && $output != *"redlock break"* ]]
+		want 0 rl ls --json job
+		json_is 'j["state"] == "unknown" and j["odd"] == []'
+	done
+	kill_nodes CONT 3
+	rl check job "$token"
 }
 
 @test "with too few nodes it says which, and ends what it can reach" {

@@ -54,12 +54,15 @@ static void count_node(struct standing *standing, unsigned index)
 
 static enum standing_state judge(const struct standing *standing)
 {
+	unsigned silent = standing->nodes - standing->known;
 	if (standing->most >= standing->quorum)
 		return STANDING_HELD;
 	if (standing->known < standing->quorum)
 		return STANDING_UNKNOWN;
 	if (standing->holders == 0)
 		return STANDING_FREE;
+	if (standing->most + silent >= standing->quorum) /* a live lock may be there */
+		return STANDING_UNKNOWN;
 	return standing->holders == 1 ? STANDING_LEFTOVER : STANDING_SPLIT;
 }
 
@@ -186,6 +189,12 @@ static void verdict(const struct standing *standing, const char *holder, char *b
 	case STANDING_UNKNOWN:
 		if (standing->forgetful > 0) {
 			doubt(standing, holder, buffer, size);
+			break;
+		}
+		if (standing->known >= standing->quorum) {
+			unsigned silent = standing->nodes - standing->known;
+			snprintf(buffer, size, STANDING_TEXT_OPEN, holder, standing->most, standing->nodes, silent,
+			         silent == 1 ? "" : "s");
 			break;
 		}
 		snprintf(buffer, size, STANDING_TEXT_FEW, standing->known, standing->nodes, standing->quorum);

@@ -11,9 +11,9 @@
 #define STANDING_MAP(X)                                                                                      \
 	X(FREE, "free")         /* no key on a quorum */                                                         \
 	X(HELD, "held")         /* by one, on a quorum */                                                        \
-	X(SPLIT, "split")       /* between several, none of them on a quorum */                                  \
-	X(LEFTOVER, "leftover") /* one, on less than a quorum */                                                 \
-	X(UNKNOWN, "unknown")   /* too few nodes answered */
+	X(SPLIT, "split")       /* between several, none of them on a quorum, whatever silent nodes have */      \
+	X(LEFTOVER, "leftover") /* one, on less than a quorum, the same */                                       \
+	X(UNKNOWN, "unknown")   /* too few nodes answered, or those that did not decide it */
 
 enum standing_state {
 #define STANDING_ENUM(name, word) STANDING_##name,
@@ -37,6 +37,9 @@ enum standing_state {
 	X(FORGOTTEN, "in-doubt",                                                                                 \
 	  "unknown: no key, and a lock may be forgotten by %u of %u nodes, in quarantine%s",                     \
 	  "wait for the end of the quarantine")                                                                  \
+	X(OPEN, "in-doubt",                                                                                      \
+	  "maybe held by %s: it has %u of %u nodes, and %u node%s did not answer, which may have its key too",   \
+	  "mend the nodes that do not answer: `redlock doctor`; do not break the lock before they answer")       \
 	X(FEW, "unknown", "unknown: %u of %u nodes answered, %u are needed",                                     \
 	  "mend the nodes that do not answer: `redlock doctor`")                                                 \
 	X(BLOCKS, "blocks",                                                                                      \
