@@ -71,6 +71,7 @@ void rl_hold_leap(struct rl_lock *l, const struct rl_event *e)
 	l->valid_until_ns = rl_time_sub(l->valid_until_ns, e->leap_ns);
 	l->renew_at_ns = rl_time_sub(l->renew_at_ns, e->leap_ns);
 	l->hold.hold_until_ns = rl_time_sub(l->hold.hold_until_ns, e->leap_ns);
+	l->hold.sticky_until_ns = rl_time_sub(l->hold.sticky_until_ns, e->leap_ns);
 	/* The validity of a lock that is handed over counts from its offer. Older offers are void, also if the
 	 * clock has stood still since. */
 	if (l->queue.offered_ns != 0)

@@ -47,6 +47,15 @@ TEST(a_release_sends_nothing_and_the_next_acquire_neither)
 	assert_int_equal(d.lock.hold.held_ns, rl_time_ms(20));
 }
 
+/* The servers have counted the time in which the machine slept, and so have those who wait. */
+TEST(a_leap_is_a_part_of_its_stay)
+{
+	struct drive d = drive_held(sticky());
+	drive_step(&d, (struct rl_event){.kind = RL_EV_LEAP, .leap_ns = rl_time_ms(9950)});
+	drive_forget(&d);
+	release_at(&d, 60, RL_RELEASING);
+}
+
 /* Nothing but an acquire is possible, as for any lock that is not held. */
 TEST(its_caller_holds_nothing)
 {
