@@ -47,7 +47,7 @@ TEST(a_release_sends_nothing_and_the_next_acquire_neither)
 	assert_int_equal(d.lock.hold.held_ns, rl_time_ms(20));
 }
 
-/* The servers have counted the time in which the machine slept, and so have those who wait. */
+/* Servers and waiters have counted the time in which the machine slept. */
 TEST(a_leap_is_a_part_of_its_stay)
 {
 	struct drive d = drive_held(sticky());
