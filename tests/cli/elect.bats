@@ -232,16 +232,16 @@ start_relay() {
 }
 
 @test "no quorum: nobody is named as the leader, neither the former one nor one that only tries" {
-	both
+	both "${patient[@]}"
 	kill -s TERM "$A"
 	await "$A" 143
 	until_true leads B
 	kill_nodes STOP 1 2 3
 	until_true has_logged 1 loss B
-	start_elector A
+	start_elector A "${patient[@]}"
 	until_true follows A ''
 	until_true follows B ''
-	for _ in {1..20}; do # two TTLs
+	for _ in {1..40}; do # two TTLs
 		sleep 0.2
 		follows A ''
 		follows B ''
@@ -264,7 +264,7 @@ quorum_end_of_rest() {
 }
 
 @test "a line of the loss that is too slow is killed before the lock ends, with all that the gain has left running" {
-	start_elector A --on-gain "$(logs gain A); (trap '' TERM; while :; do date +%s%3N >>beat; sleep 0.02; done) &" \
+	start_elector A "${patient[@]}" --on-gain "$(logs gain A); (trap '' TERM; while :; do date +%s%3N >>beat; sleep 0.02; done) &" \
 		--on-loss 'echo begun >>slow; sleep 30; echo ended >>slow'
 	until_true has_logged 1 gain A
 	start_elector B
