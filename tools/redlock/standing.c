@@ -52,16 +52,20 @@ static void count_node(struct standing *standing, unsigned index)
 	}
 }
 
+static unsigned silent(const struct standing *standing)
+{
+	return standing->nodes - standing->known;
+}
+
 static enum standing_state judge(const struct standing *standing)
 {
-	unsigned silent = standing->nodes - standing->known;
 	if (standing->most >= standing->quorum)
 		return STANDING_HELD;
 	if (standing->known < standing->quorum)
 		return STANDING_UNKNOWN;
 	if (standing->holders == 0)
 		return STANDING_FREE;
-	if (standing->most + silent >= standing->quorum) /* a live lock may be there */
+	if (standing->most + silent(standing) >= standing->quorum) /* a live lock may be there */
 		return STANDING_UNKNOWN;
 	return standing->holders == 1 ? STANDING_LEFTOVER : STANDING_SPLIT;
 }
@@ -187,17 +191,13 @@ static void verdict(const struct standing *standing, const char *holder, char *b
 		         leftover_consequence(standing));
 		break;
 	case STANDING_UNKNOWN:
-		if (standing->forgetful > 0) {
+		if (standing->forgetful > 0)
 			doubt(standing, holder, buffer, size);
-			break;
-		}
-		if (standing->known >= standing->quorum) {
-			unsigned silent = standing->nodes - standing->known;
-			snprintf(buffer, size, STANDING_TEXT_OPEN, holder, standing->most, standing->nodes, silent,
-			         silent == 1 ? "" : "s");
-			break;
-		}
-		snprintf(buffer, size, STANDING_TEXT_FEW, standing->known, standing->nodes, standing->quorum);
+		else if (standing->known >= standing->quorum)
+			snprintf(buffer, size, STANDING_TEXT_OPEN, holder, standing->most, standing->nodes,
+			         silent(standing), silent(standing) == 1 ? "" : "s");
+		else
+			snprintf(buffer, size, STANDING_TEXT_FEW, standing->known, standing->nodes, standing->quorum);
 		break;
 	}
 }

@@ -214,7 +214,7 @@ static int phrase_likeness(const char *phrase, const char *text)
 
 /* ---- a word that a server says ---- */
 
-/* The vote of an error that begins with this word, as NOAUTH. YES: there is none. */
+/* The vote for a server's error that begins with this word, as NOAUTH does. YES: no error does. */
 static enum redlock_vote_code error_vote(const char *word)
 {
 	char text[32] = "";

@@ -167,7 +167,7 @@ DOCTOR_LOOK_AT(doctor_has_other_members)
 }
 
 /* Clients that differ in any of these may hold a lock at the same time. The members have their databases.
- * False: out of memory, or the address of a node is none of a member. */
+ * False: out of memory, or a node has an address that no member has. */
 static bool fingerprint_of(const struct doctor *doctor, char ret[GUARD_MEMORY_ID])
 {
 	char *members = doctor_guard_members(doctor), *all = NULL;
