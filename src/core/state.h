@@ -205,6 +205,7 @@ struct rl_queue {
 	uint8_t obstacle; /* of several names: the one that somebody else has, 1: the first; 0: none is known */
 	uint8_t line; /* the same: the one that it waits for in a queue, 0: the first; `turn` is that name's */
 	enum rl_stage stage : 2;
+	unsigned vain : 2;       /* so often in a row a gate was won in vain */
 	bool beside : 1;         /* nodes other than the gate may have our place in their queues, too */
 	bool contended : 1;      /* others want the lock */
 	bool placed : 1;         /* the gate may have our place in its queue */
