@@ -182,6 +182,29 @@ setup_file() { start_cluster 5; }
 	on_nodes "1 2 3 4" del verbs-16
 }
 
+@test "a key without expiry is no busy lock that -E makes a success of" {
+	local option
+	on_nodes "$all" set endless foreign
+	for option in "-n -E 0 --once-per 20h" "-n -E 5" "-w 100ms -E 0"; do
+		# shellcheck disable=SC2086 # several words
+		want 75 rl run $option endless -- true
+		says "run 'endless': busy: held by 'foreign' of another client on " "its key has no expiry; if its holder is gone: \`redlock break NAME\`"
+	done
+	want 75 rl run -q -n -E 0 endless -- true
+	[ -z "$stderr" ]
+	want 75 rl acquire -q -n -E 5 endless
+	on_nodes "$all" set endless foreign px 60000
+	want 0 rl run -n -E 0 endless -- true
+	[ -z "$stderr" ]
+	want 5 rl acquire -q -n -E 5 endless
+	on_nodes "$all" set endless $(($(date +%s) + 60)) # of the old SETNX protocol: it ends by itself
+	want 0 rl run -n -E 0 endless -- true
+	[ -z "$stderr" ]
+	on_nodes "$all" set endless $(($(date +%s) - 60))
+	want 75 rl run -n -E 0 endless -- true
+	on_nodes "$all" del endless
+}
+
 @test "--json of all verbs, granted and refused" {
 	want 0 rl acquire --json -t 200s verbs-11
 	json_is 'j["verb"] == "acquire" and j["name"] == "verbs-11" and j["result"] == "OK"'

@@ -306,20 +306,22 @@ static void print_json(const struct task *task, int code)
 	json_end(&json);
 }
 
-static int run(const struct settings *settings, int argc, char **argv)
+static int run(const struct settings *given, int argc, char **argv)
 {
 	(void)argc;
 	struct session session;
-	struct task task = {.session = &session, .settings = settings, .name = argv[0]};
+	struct settings settings = *given;
+	struct task task = {.session = &session, .settings = &settings, .name = argv[0]};
+	settings.wait_ms = 0; /* one attempt: records that nodes do not tell by then are not waited for */
 	printable(task.name, strlen(task.name), task.shown, sizeof task.shown);
-	if (settings->waiters && settings->holder != NULL) {
+	if (settings.waiters && settings.holder != NULL) {
 		complain(MSG(BREAK_OPTIONS));
 		return EXIT_USAGE;
 	}
-	int code = session_open(&session, settings);
+	int code = session_open(&session, &settings);
 	if (code == EXIT_OK) {
-		code = settings->waiters ? clear_queue(&task) : break_lock(&task);
-		if (settings->json && code < EXIT_SIGNAL)
+		code = settings.waiters ? clear_queue(&task) : break_lock(&task);
+		if (settings.json && code < EXIT_SIGNAL)
 			print_json(&task, code);
 	}
 	session_close(&session);

@@ -126,6 +126,11 @@ bool standing_blocks_for_ever(const struct standing *standing)
 	return standing->endless > standing->nodes - standing->quorum;
 }
 
+bool standing_is_stuck(const struct standing *standing)
+{
+	return standing_blocks_for_ever(standing) && holder_time_left(&standing->finding[standing->best]) <= 0;
+}
+
 bool standing_is_shared(const struct standing *standing)
 {
 	return standing->state == STANDING_HELD &&
