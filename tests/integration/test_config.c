@@ -216,29 +216,6 @@ TEST(the_reason_for_a_failed_open)
 	assert_null(option);
 }
 
-/* Each names the option of its file: one that is not there, and one without what it is for. */
-TEST(files_for_tls_that_cannot_be_used)
-{
-	static const char *const urls[] = {"rediss://127.0.0.1:1"};
-	static const char *const paths[] = {"/nowhere.pem", "/dev/null"};
-	for (size_t i = 0; i < 6; i++) {
-		const char *option = "none", *path = paths[i % 2];
-		struct redlock_options options = options_for(urls, 1);
-		const struct {
-			const char **file, *name;
-		} files[] = {
-		    {&options.tls_ca_file, "tls_ca_file"},
-		    {&options.tls_ca_dir, "tls_ca_dir"},
-		    {&options.tls_cert_file, "tls_cert_file"},
-		};
-		options.error_option = &option;
-		*files[i / 2].file = path;
-		fixture_expect_open(&options, REDLOCK_E_TLS);
-		assert_string_equal(option, files[i / 2].name);
-		assert_ptr_equal(strstr(text, path), text);
-	}
-}
-
 TEST(terms)
 {
 	struct redlock_options options = options_for(servers.urls, 2);
