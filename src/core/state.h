@@ -279,11 +279,11 @@ enum rl_event_kind {
 	RL_EV_HAND,
 	RL_EV_LEAP,
 	RL_EV_PASS,
-	RL_EV_RECALL, /* a waiter elsewhere wants what is held or kept; or it can no longer ask for it */
+	RL_EV_RECALL, /* a waiter elsewhere wants what is held or kept, or can no longer ask for it */
 	RL_EV_LATE,   /* the caller learns of its grant after the validity: the acquire fails */
 	RL_EV_GUARDED,
-	RL_EV_SHORTER /* a node refuses the TTL of the round; that of the rules is shorter. STATE: it is not asked
-	               */
+	RL_EV_SHORTER /* a node refuses the TTL of the round; that of the rules is shorter. Is REDLOCK_E_STATE if
+	               * the node is not asked any more */
 };
 
 /*
