@@ -374,7 +374,7 @@ MESSAGE(CLUSTER_START, "no local cluster; to start one: redlock cluster start", 
 MESSAGE(LOCAL_GUARD, "%s/guard: %s: the nodes have their records, but `-r local` does not know; mend "
         "that, and repeat redlock init", IN_TEXT)
 MESSAGE(CLUSTER_DIR, "%s%s: %s",
-        "mend the rights or the contents of that path; REDLOCK_CLUSTER_DIR names another one")
+        "mend the rights or the contents of that path; XDG_RUNTIME_DIR, else TMPDIR, names another one")
 MESSAGE(DIR, "%.*s: %s%s", "mend the rights of that path, or make its parent")
 MESSAGE(SERVER_CONFIG, "node %u: cannot write its configuration: %s",
         "make room in that file system, or mend the rights of the directory")
