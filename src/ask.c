@@ -87,9 +87,9 @@ void redlock_asker_close(redlock_asker *a)
 
 /* ---- questions that are sent on ---- */
 
-/* What a caller asks, and until when. */
+/* The questions of one call. */
 struct batch {
-	struct redlock_question *list; /* whose struct may be longer: see at() */
+	struct redlock_question *list; /* the caller's struct may be longer: see at() */
 	size_t count;
 	uint64_t until_ns;
 	const sigset_t *signals;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Plain questions to the servers, over links of their own and a poller of their own: the client, its mutex
- * and its loop do not know of them. Why not over the nodes' connections: docs/decisions/requests.md. What
- * callers get is made of this in ask.c, which checks what they give.
+ * and its loop do not know of them. Why not over the nodes' connections: docs/decisions/requests.md. The
+ * calls for programs are in ask.c, which checks their arguments.
  *
  *     rl_asker_open()     the client stays open until the asker is closed
  *     rl_asker_ask()      sends all questions at once, and waits for all answers
