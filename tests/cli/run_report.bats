@@ -57,6 +57,18 @@ load run_helper
 	free
 }
 
+@test "a wait for keys that are split names no holder, until one has a quorum" {
+	local node
+	for node in $all; do on_node "$node" set "$job" "$(printf '%040d' "$node")|web-$node:1" px 60000; done
+	start_run -v "$job" -- true
+	hears "waiting for '$job', place 1 of 1, split: "
+	[[ $(<err) == *" different holders, none on a quorum ("* && $(<err) != *"held by"* ]] || { cat err && return 1; }
+	on_nodes "$all" set "$job" "$(printf '%040d' 7)|web-7:1" px 60000
+	hears "held by web-7:1"
+	free
+	ends 0
+}
+
 @test "no right to the queue: the nodes are asked once who has the lock, and the place is not known" {
 	busy
 	on_nodes "$all" acl setuser default -eval -evalsha
