@@ -95,7 +95,7 @@ bool rl_nodes_next_refusal(struct rl_nodes *ns, unsigned *ret_node, struct rl_vo
 	*ret_node = (unsigned)__builtin_ctz(ns->refused_by);
 	*ret_vote = (struct rl_vote){.code = ns->refused_votes[*ret_node]};
 	if (ret_vote->code == REDLOCK_VOTE_QUARANTINE)
-		ret_vote->left_ms = (int64_t)rl_permit_left_ms(&ns->list[*ret_node], now);
+		ret_vote->left_ms = rl_permit_left_ms(&ns->list[*ret_node], now);
 	ns->refused_by &= ns->refused_by - 1;
 	return true;
 }

@@ -82,7 +82,7 @@ rows() { # CODE OPTION...
 	on_nodes 1 set '{z}:redlock:setnx' '1 1 x'
 	rows 0 --orphans
 	json_is '[(r["name"], r["kind"], r["odd"]) for r in j] == [("gone", "remainder", ["orphan"]), ("pool", "remainder", []), ("z", "remainder", ["no-expiry", "orphan"])]'
-	json_is '[(s["key"], s["nodes"]) for s in j[0]["side_keys"]] == [("queue", 2)] and j[2]["side_keys"][0]["pttl_ms"] == -1'
+	json_is '[(s["what"], s["key"], s["nodes"]) for s in j[0]["side_keys"]] == [("queue", "{gone}:redlock:queue", 2)] and j[2]["side_keys"][0]["pttl_ms"] == -1'
 	rows 0
 	json_is '[(r["name"], r["slot"]) for r in j] == [("full", 1), ("gone", None), ("z", None)]'
 }
@@ -94,7 +94,7 @@ rows() { # CODE OPTION...
 	waits() { rl ls --json | grep -q '"waiting":1,'; }
 	until_true waits
 	rows 0
-	json_is 'len(j) == 1 and j[0]["name"] == "{tag}:job" and j[0]["side_keys"][0]["key"] == "queue"'
+	json_is 'len(j) == 1 and j[0]["name"] == "{tag}:job" and j[0]["side_keys"][0]["key"] == "{tag}:job:redlock:queue"'
 	kill "$watcher"
 	await "$watcher" 143
 }

@@ -178,7 +178,7 @@ setup_file() { start_cluster 5; }
 	on_nodes "1 2 3 4" del verbs-16
 	on_nodes "1 2 3 4" rpush verbs-16 x
 	want 75 rl acquire -n verbs-16
-	says "its key has no expiry; if nobody needs it, delete the key on each node"
+	says "its key has no expiry; if nobody needs it: \`redlock break NAME\`"
 	on_nodes "1 2 3 4" del verbs-16
 }
 

@@ -94,7 +94,8 @@ static const struct {
      "give a shorter --ttl; for a longer maximum, end all locks, then `redlock init --plain` and "
      "`redlock init --max-ttl`"},
     {REDLOCK_VOTE_QUARANTINE, EXIT_NOQUORUM,
-     "wait: nodes that may have forgotten locks vote again by themselves"},
+     "wait: nodes that may have forgotten locks vote again by themselves, if need be after a node that has "
+     "its record answers"},
     {REDLOCK_VOTE_CLOCK, EXIT_NOQUORUM,
      "let a time daemon keep the clocks of the nodes: `redlock doctor` compares them"},
     {REDLOCK_VOTE_DOWN, EXIT_NOQUORUM,

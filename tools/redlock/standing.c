@@ -247,9 +247,8 @@ const char *standing_remedy(const struct standing *standing)
 	enum holder_kind kind = holder_kind_of(&standing->finding[standing->best]);
 	if (standing->state != STANDING_HELD || !standing_blocks_for_ever(standing))
 		return "";
-	return kind == HOLDER_TYPE || kind == HOLDER_REDISSON
-	           ? "; if nobody needs it, delete the key on each node"
-	           : "; if its holder is gone: `redlock break NAME`";
+	return kind == HOLDER_TYPE || kind == HOLDER_REDISSON ? "; if nobody needs it: `redlock break NAME`"
+	                                                      : "; if its holder is gone: `redlock break NAME`";
 }
 
 /* In an object that is open. */

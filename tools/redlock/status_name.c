@@ -336,7 +336,9 @@ int status_of_name(const struct settings *settings, const char *name)
 {
 	struct session session;
 	struct status_picture picture;
-	int code = session_open(&session, settings);
+	struct settings own = *settings;
+	own.wait_ms = 0; /* one attempt: records that nodes do not tell by then are not waited for */
+	int code = session_open(&session, &own);
 	if (code == EXIT_OK)
 		code = status_read(&picture, &session, name);
 	if (code == EXIT_OK) {
