@@ -200,13 +200,13 @@ int init_begin_change(struct init *in, const struct init_config *now)
 	memset(in->fresh_until_ms, 0, sizeof in->fresh_until_ms);
 	if (in->is_added)
 		in->fresh_until_ms[in->other] = init_put(in, (unsigned)in->other, NULL)->until_ms;
-	struct init_config next = {.set = now->set,
-	                           .config = in->config,
-	                           .step = in->step,
-	                           .ttl = now->ttl,
-	                           .members = in->target,
-	                           .quorum = in->target_quorum,
-	                           .leaving = in->is_added ? "" : in->member[in->other]};
+	struct init_config next = *now;
+	next.config = in->config;
+	next.step = in->step;
+	next.members = in->target;
+	next.quorum = in->target_quorum;
+	next.leaving = in->is_added ? "" : in->member[in->other];
+	next.finished = false;
 	unsigned first = first_of(in);
 	init_keep_former(&next, &in->record[first]);
 	init_compose(in, first, INIT_ADMIT, &next, "record written, both configurations are accepted");
