@@ -39,3 +39,20 @@ load init_helper
 		guarded "1 2" -t 1s -n --fence job sh -c '[ "$REDLOCK_FENCE" -gt 9000000000000 ]'
 	done
 }
+
+@test "a new member that is gone for good before the change is finished: what is said leads out" {
+	init 0 "1 2 3" --max-ttl 1s --fresh
+	init 0 "1 2 3" --add "$(node_url 4)"
+	kill_nodes KILL 4
+	init 78 "1 2 3 4" --remove "$(node_url 4)" --dead
+	says "first run: redlock init --finish"
+	init 69 "1 2 3 4" --finish
+	says "if it is gone for good, when an empty server has its address"
+	guarded "1 2 3" -t 1s -n job true
+	"$REDLOCK_BIN" cluster start -q --nodes 5 # node 4 is empty
+	init 0 "1 2 3 4" --finish
+	kill_nodes KILL 4
+	init 0 "1 2 3 4" --remove "$(node_url 4)" --dead
+	init 0 "1 2 3" --remove "$(node_url 4)" --finish --dead
+	guarded "1 2 3" -t 1s -n --fence job true
+}
