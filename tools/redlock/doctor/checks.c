@@ -183,10 +183,11 @@ LOOK(clock_runs_off)
 	return (double)llabs(gain_ns) > (double)elapsed_ns * doctor->allowed_rate && !doctor_clock_stands(node);
 }
 
-static bool is_off(const struct doctor *doctor, int64_t offset_ns, bool from_most, struct found *found)
+static bool is_off(const struct doctor *doctor, int64_t offset_ns, bool from_most, const char *but,
+                   struct found *found)
 {
-	FIND("%.3f s %s that of %s", (double)llabs(offset_ns) / 1e9, offset_ns < 0 ? "behind" : "ahead of",
-	     from_most ? "most nodes" : "this machine");
+	FIND("%.3f s %s that of %s%s", (double)llabs(offset_ns) / 1e9, offset_ns < 0 ? "behind" : "ahead of",
+	     from_most ? "most nodes" : "this machine", but);
 	return (uint64_t)llabs(offset_ns) > doctor->allowance_ns;
 }
 
@@ -195,13 +196,28 @@ LOOK(clock_is_off)
 	UNUSED;
 	bool from_most;
 	int64_t offset_ns = doctor_clock_offset_ns(doctor, node, &from_most);
-	return is_off(doctor, offset_ns, from_most, found);
+	bool is_as_ours = from_most && doctor_clock_agrees(doctor, node);
+	return is_off(doctor, offset_ns, from_most, is_as_ours ? ", as is that of this machine" : "", found);
 }
 
+/* Which clock is right nobody can tell here: what is known is which ones agree. */
 LOOK(own_clock_is_off)
 {
 	UNUSED;
-	return is_off(doctor, doctor_clock_own_offset_ns(doctor), true, found);
+	int64_t offset_ns = doctor_clock_own_offset_ns(doctor);
+	unsigned told = doctor_clock_told(doctor), same = doctor_clock_agreeing(doctor);
+	char but[128] = "";
+	if (offset_ns == 0 && told >= 3 && same <= told / 2) {
+		FIND("not that of %u of %u nodes, and most nodes do not agree on the time either: which clock is "
+		     "right is "
+		     "not known here",
+		     told - same, told);
+		return true;
+	}
+	if (same > 0)
+		snprintf(but, sizeof but,
+		         ", and agrees with that of %u: either the clocks of most nodes are wrong, or these", same);
+	return is_off(doctor, offset_ns, true, but, found);
 }
 
 LOOK(is_slow)
@@ -500,7 +516,7 @@ static const struct check set_checks[] = {
      "a change of members is not finished: the former list is accepted too",
      "give all clients the new list, then redlock init --finish"},
     {"own-clock", DOCTOR_ALWAYS, ALL(WARNING), own_clock_is_off, 0, "the clock of this machine is %",
-     "let NTP keep it"},
+     "let NTP keep all clocks, and compare them with one that is known to be right"},
 };
 
 /* ---- findings ---- */

@@ -115,6 +115,29 @@ int64_t doctor_clock_offset_ns(const struct doctor *doctor, const struct doctor_
 	return at_least(node->clock.last.low_ns - reference, node->clock.last.high_ns - reference);
 }
 
+bool doctor_clock_agrees(const struct doctor *doctor, const struct doctor_node *node)
+{
+	int64_t offset_ns =
+	    at_least(node->clock.last.low_ns - doctor->wall_ns, node->clock.last.high_ns - doctor->wall_ns);
+	return node->sees[DOCTOR_TIME] && (uint64_t)llabs(offset_ns) <= doctor->allowance_ns;
+}
+
+unsigned doctor_clock_told(const struct doctor *doctor)
+{
+	unsigned count = 0;
+	for (unsigned i = 0; i < doctor->nodes; i++)
+		count += doctor->node[i].sees[DOCTOR_TIME];
+	return count;
+}
+
+unsigned doctor_clock_agreeing(const struct doctor *doctor)
+{
+	unsigned count = 0;
+	for (unsigned i = 0; i < doctor->nodes; i++)
+		count += doctor_clock_agrees(doctor, &doctor->node[i]);
+	return count;
+}
+
 int64_t doctor_clock_own_offset_ns(const struct doctor *doctor)
 {
 	bool of_most;
