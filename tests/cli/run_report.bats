@@ -14,6 +14,18 @@ load run_helper
 	says "acquired '$job' after"
 }
 
+# Which node is the gate goes by the name and the servers' run_ids, so each of them lacks the key once.
+@test "a node that lacks the holder's key: the waiter has a place all the same" {
+	for node in 1 2 3; do
+		token=$("$REDLOCK_BIN" acquire -n --node-timeout 1s -t 60s --owner somebody "$job")
+		on_node "$node" del "$job"
+		start_run -v --node-timeout 1s "$job" -- true
+		hears "place 1 of 1, held by somebody for "
+		"$REDLOCK_BIN" release --node-timeout 1s "$job" "$token"
+		ends 0
+	done
+}
+
 @test "-v: a line when holder or place change; the last ones are in the JSON" {
 	token=$("$REDLOCK_BIN" acquire -n --node-timeout 5s -t 60s --owner somebody "$job")
 	start_run -v --node-timeout 5s "$job" -c 'while [ ! -e end ]; do sleep 0.05; done'
