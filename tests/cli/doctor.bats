@@ -244,15 +244,11 @@ cluster_is_up() { redis-cli -s "$1" cluster info | grep -q cluster_state:ok; }
 	json_is '19900000 < j["nodes"][0]["clock_offset_us"] < 20100000'
 	set_clock "$sandbox/clock-ahead" -20000000000
 	set_clock "$sandbox/clock-still" -20000000000
-	shifted_servers -20000000000 third
 	doctor 1 -r "unix://$sandbox/ahead.sock" -r "unix://$sandbox/still.sock"
 	finds 1 clock-offset warning " s behind that of this machine"
 	doctor 1 -r "unix://$sandbox/ahead.sock" -r "unix://$sandbox/still.sock" -r "$(node_url 1)"
 	finds 0 own-clock warning " s ahead of that of most nodes, and agrees with that of 1: either the clocks of most nodes are wrong, or these"
 	finds 3 clock-offset warning " s ahead of that of most nodes, as is that of this machine"
-	doctor 1 -r "unix://$sandbox/ahead.sock" -r "unix://$sandbox/still.sock" -r "unix://$sandbox/third.sock"
-	finds 0 own-clock warning " s ahead of that of most nodes"
-	[[ $output != *"and agrees with that of"* ]]
 	set_clock "$sandbox/clock-ahead" 20000000000 # no two nodes agree
 	doctor 1 -r "unix://$sandbox/ahead.sock" -r "unix://$sandbox/still.sock" -r "$(node_url 1)"
 	finds 1 clock-offset warning " s ahead of that of this machine"

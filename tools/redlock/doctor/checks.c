@@ -183,43 +183,6 @@ LOOK(clock_runs_off)
 	return (double)llabs(gain_ns) > (double)elapsed_ns * doctor->allowed_rate && !doctor_clock_stands(node);
 }
 
-static bool is_off(const struct doctor *doctor, int64_t offset_ns, bool from_most, const char *but,
-                   struct found *found)
-{
-	FIND("%.3f s %s that of %s%s", (double)llabs(offset_ns) / 1e9, offset_ns < 0 ? "behind" : "ahead of",
-	     from_most ? "most nodes" : "this machine", but);
-	return (uint64_t)llabs(offset_ns) > doctor->allowance_ns;
-}
-
-LOOK(clock_is_off)
-{
-	UNUSED;
-	bool from_most;
-	int64_t offset_ns = doctor_clock_offset_ns(doctor, node, &from_most);
-	bool is_as_ours = from_most && doctor_clock_agrees(doctor, node);
-	return is_off(doctor, offset_ns, from_most, is_as_ours ? ", as is that of this machine" : "", found);
-}
-
-/* Which clock is right nobody can tell here: what is known is which ones agree. */
-LOOK(own_clock_is_off)
-{
-	UNUSED;
-	int64_t offset_ns = doctor_clock_own_offset_ns(doctor);
-	unsigned told = doctor_clock_told(doctor), same = doctor_clock_agreeing(doctor);
-	char but[128] = "";
-	if (offset_ns == 0 && told >= 3 && same <= told / 2) {
-		FIND("not that of %u of %u nodes, and most nodes do not agree on the time either: which clock is "
-		     "right is "
-		     "not known here",
-		     told - same, told);
-		return true;
-	}
-	if (same > 0)
-		snprintf(but, sizeof but,
-		         ", and agrees with that of %u: either the clocks of most nodes are wrong, or these", same);
-	return is_off(doctor, offset_ns, true, but, found);
-}
-
 LOOK(is_slow)
 {
 	UNUSED;
@@ -391,7 +354,7 @@ static const struct check node_checks[] = {
      "has a clock that runs too fast or too slow, or was set meanwhile: it %; locks end at other times than "
      "their holders expect",
      "let one NTP client alone adjust it, and by slewing; or raise --drift-ppm"},
-    {"clock-offset", DOCTOR_TIME, ALL(WARNING), clock_is_off, 0,
+    {"clock-offset", DOCTOR_TIME, ALL(WARNING), doctor_clock_is_off, 0,
      "has a clock that is at least %: its locks end early or late when somebody sets it right",
      "let NTP keep the clocks, and set this one while no lock is held"},
     {"latency", DOCTOR_TIME, ALL(WARNING), is_slow, 0, "takes % at best: votes will come too late",
@@ -515,7 +478,7 @@ static const struct check set_checks[] = {
     {"members-change", DOCTOR_ALWAYS, ALL(WARNING), doctor_is_changing, 0,
      "a change of members is not finished: the former list is accepted too",
      "give all clients the new list, then redlock init --finish"},
-    {"own-clock", DOCTOR_ALWAYS, ALL(WARNING), own_clock_is_off, 0, "the clock of this machine is %",
+    {"own-clock", DOCTOR_ALWAYS, ALL(WARNING), doctor_own_clock_is_off, 0, "the clock of this machine is %",
      "let NTP keep all clocks, and compare them with one that is known to be right"},
 };
 

@@ -216,10 +216,6 @@ int64_t doctor_clock_offset_ns(const struct doctor *doctor, const struct doctor_
                                bool *ret_from_most);
 /* How far ours is from that of most nodes. */
 int64_t doctor_clock_own_offset_ns(const struct doctor *doctor);
-/* Nodes that have told their time; and how many of them have that of this machine, as far as is certain. */
-unsigned doctor_clock_told(const struct doctor *doctor);
-unsigned doctor_clock_agreeing(const struct doctor *doctor);
-bool doctor_clock_agrees(const struct doctor *doctor, const struct doctor_node *node);
 /* By how much the clock gained during the audit, at least; and how long the audit lasted. */
 int64_t doctor_clock_gain_ns(const struct doctor_node *node, uint64_t *ret_elapsed_ns);
 bool doctor_clock_stands(const struct doctor_node *node);
