@@ -165,3 +165,25 @@ kept_out() { # NAME
 @test "rflock asks the set that has the path" {
 	want 0 "$(dirname "$REDLOCK_BIN")/rflock" -n "$BATS_TEST_TMPDIR/file" true
 }
+
+@test "options beside quorums are also those of each of its sets" {
+	printf 'prefix = app:\nttl = 20s\n' >>"$conf"
+	rl acquire -q -n one >/dev/null
+	home=$(home_of app:one)
+	want 0 rl status -C "$home" one
+	[[ $output == *"one: held by "* ]]
+	want 0 rl ls -C "$home"
+	[[ $output == *$'\n'"one "* ]]
+	want 0 "$REDLOCK_BIN" config show -C a
+	[[ $output == *"prefix"*"= app:"* && $output == *"ttl"*"= 20s"* && $output != *quorums* ]]
+	write_config "a b" c
+	echo 'prefix = app:' >>"$conf"
+	want 0 "$REDLOCK_BIN" config show -C c
+	[[ $output == *"= app:"* ]]
+	printf '[cluster rest]\nquorums = b c\nprefix = rest:\n' >>"$conf" # which of the two is meant?
+	want 0 "$REDLOCK_BIN" config show -C b
+	[[ $output != *"= app:"* && $output != *"= rest:"* ]]
+	want 0 "$REDLOCK_BIN" config show -C a
+	[[ $output == *"= app:"* ]]
+	want 0 rl break --yes one
+}
