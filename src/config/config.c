@@ -42,6 +42,7 @@ struct redlock_config {
 	size_t count, room;
 	char *copies[MAX_COPIES];
 	size_t copy_count;
+	const char *whole; /* the section whose `quorums` names the chosen one as a node set; NULL: none */
 };
 
 /* ---- files ---- */
@@ -204,7 +205,7 @@ static const char *find_whole(const redlock_config *c, const char *cluster)
  * too. */
 static int add_shared(redlock_config *c, const char *cluster, enum rank rank)
 {
-	const char *whole = find_whole(c, cluster);
+	const char *whole = c->whole = find_whole(c, cluster);
 	int error = 0;
 	for (size_t i = 0; i < c->lines.count && whole != NULL && error == 0; i++) {
 		const struct rl_line *line = &c->lines.list[i];
@@ -289,6 +290,11 @@ static int choose_nodes(redlock_config *c)
 const struct rl_lines *rl_config_lines(const redlock_config *c)
 {
 	return &c->lines;
+}
+
+const char *rl_config_whole(const redlock_config *c)
+{
+	return c->whole;
 }
 
 static int fill(redlock_config *c, const char *cluster, const char *file, int stop_fd)

@@ -166,6 +166,28 @@ kept_out() { # NAME
 	want 0 "$(dirname "$REDLOCK_BIN")/rflock" -n "$BATS_TEST_TMPDIR/file" true
 }
 
+@test "a name of another set than the chosen one is told" {
+	want 0 rl status -C a one
+	[ -z "$stderr" ]
+	want 0 rl status -C b one
+	says "'one' belongs to node set a: clients of all sets do not look at [cluster b]"
+	want 0 rl run -n -C b one true
+	says "'one' belongs to node set a"
+	want 0 rl status -C prod two
+	[ -z "$stderr" ]
+	want 0 rl status -C a -r "$(node_url 4)" one
+	[ -z "$stderr" ]
+	write_config "a b" c
+	for set in b c; do
+		want 0 rl status -C $set four
+		[ -z "$stderr" ]
+	done
+	want 0 rl status -C c two
+	says "belongs to node set b"
+	want 0 rl status -C a four
+	says "'four' belongs to"
+}
+
 @test "options beside quorums are also those of each of its sets" {
 	printf 'prefix = app:\nttl = 20s\n' >>"$conf"
 	rl acquire -q -n one >/dev/null
