@@ -2,7 +2,8 @@
 /*
  * RESP: reads replies. The reader is hiredis's, and resp.c is the only file that sees it.
  * A reply is a value in a fixed arena: no allocation per reply, and a server that promises or sends more than
- * any command of ours asks for counts as garbage: buffers do not grow.
+ * any command of ours asks for counts as garbage: buffers do not grow. The contract is proved
+ * (spec/proof/contracts).
  */
 #ifndef RL_NET_RESP_H
 #define RL_NET_RESP_H
@@ -48,6 +49,15 @@ int rl_resp_next(struct rl_resp *resp, const struct rl_reply **ret_reply);
 /* Whether `bytes` begin with one of the replies that nearly all operations get: "+OK", ":0", ":1" or a null
  * string, whole with its line end. A whole parser would cost ten times as much as to compare these bytes.
  * Returns the size of that reply, and its value; 0 for everything else. */
+/*@ requires \valid_read(bytes + (0 .. size - 1)) && \valid(ret_value);
+    requires \separated(ret_value, bytes + (0 .. size - 1));
+    assigns *ret_value;
+    ensures \result <= size && (\result == 0 || (\result >= 4 && bytes[\result - 1] == '\n'));
+    ensures \result == 4 ==> bytes[0] == ':' && (bytes[1] == '0' || bytes[1] == '1') &&
+            ret_value->type == RL_REPLY_INTEGER && ret_value->integer == bytes[1] - '0';
+    ensures \result > 4 ==> \result == 5 &&
+            ((bytes[0] == '+' && bytes[1] == 'O' && ret_value->type == RL_REPLY_STATUS) ||
+             (bytes[0] == '$' && bytes[1] == '-' && ret_value->type == RL_REPLY_NIL)); */
 size_t rl_resp_short(const char *bytes, size_t size, struct rl_reply_value *ret_value);
 
 /* Takes the bytes that were received and not read yet, for a caller that reads them in another way; valid
