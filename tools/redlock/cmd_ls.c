@@ -5,6 +5,7 @@
 
 #include "clock.h"
 #include "cmd.h"
+#include "guard_move.h"
 #include "guard_view.h"
 #include "live.h"
 #include "ls/ls.h"
@@ -82,6 +83,8 @@ static uint64_t find_forgetful(struct ls_nodes *nodes, const struct guard_record
 	bool any = session->remembered;
 	for (unsigned i = 0; i < nodes->report.nodes; i++)
 		any |= guard_record_is_of_a_set(&records[i]);
+	if (!session->settings->follow)
+		guard_move_warn(records, &nodes->report, session->settings);
 	/* Too few nodes prove nothing, and the question would wait for the others once more. */
 	if (!any || are_few(nodes) || session_lock(session, "redlock-ls", NULL, &lock) != EXIT_OK)
 		return 0;
