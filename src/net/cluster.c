@@ -394,8 +394,8 @@ static uint64_t opening_until(const struct rl_clusters *c, const struct rl_node 
 	return rl_time_add(n->link.progress_ns, OPENING_NS + 1);
 }
 
-/* When the connection ends if the server says nothing more. What it was asked keeps the same handles from
- * asking another server, which may have taken over: rl_cluster_overtakes(). */
+/* When the connection ends if the server says nothing more. Handles whose requests it has may not ask another
+ * server, which may have taken over: rl_cluster_overtakes(). */
 static uint64_t leave_at(const struct rl_node *n)
 {
 	const struct rl_link *l = &n->link;
