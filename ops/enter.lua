@@ -47,7 +47,7 @@ if both[1] == ARGV.token then
     number = fenced and math.min(tonumber(redis.pcall("get", KEYS.fence)) or most, most) or 0
   end
   keys.lengthen(KEYS.name, ARGV.ttl)
-  return {1, math.floor(#(both[2] or "") / 31), number, moment, ARGV.token, ""}
+  return {1, queue.count(#(both[2] or "")), number, moment, ARGV.token, ""}
 end
 if both[2] then redis.call("pexpire", KEYS.queue, 60000) end
 
@@ -76,7 +76,7 @@ if free and (mine or line == "") and redis.call("set", KEYS.name, ARGV.token, "n
   if not GUARDED then
     offer = offers.first(line, KEYS.offers, ARGV.ttl)
   end
-  return {1, math.floor(#line / 31), number, moment, ARGV.token, offer}
+  return {1, queue.count(#line), number, moment, ARGV.token, offer}
 end
 
 local stands
@@ -92,6 +92,6 @@ if stands == 1 then
   if not GUARDED then
     offer = offers.first(line, KEYS.offers, ARGV.ttl)
   end
-  kept.ask(both[1], math.floor(#line / 31), offer, KEYS.name)
+  kept.ask(both[1], queue.count(#line), offer, KEYS.name)
 end
-return {0, math.floor(#line / 31), left, stands, ARGV.token, string.sub(both[1] or "", 1, 1024)}
+return {0, queue.count(#line), left, stands, ARGV.token, string.sub(both[1] or "", 1, 1024)}

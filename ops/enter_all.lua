@@ -65,7 +65,7 @@ if turn and way == 0 then
     line = queue.serve(line, KEYS.offers, place)
   end
   queue.keep(redis.pcall, KEYS.queue, line, was)
-  return {1, math.floor(#line / 31), number, moment, ARGV.token, ""}
+  return {1, queue.count(#line), number, moment, ARGV.token, ""}
 end
 
 -- A waiter whose turn it is, and whom another name keeps out, leaves this queue to the next one.
@@ -79,5 +79,5 @@ end
 local stands
 line, stands = queue.stand(line, mine, "w", place, nil)
 queue.keep(redis.call, KEYS.queue, line, was)
-if stands == 1 then kept.ask(both[1], math.floor(#line / 31), "", KEYS.name) end
-return {-1 - (turn and way or own), math.floor(#line / 31), left, stands, ARGV.token, string.sub(both[1] or "", 1, 1024)}
+if stands == 1 then kept.ask(both[1], queue.count(#line), "", KEYS.name) end
+return {-1 - (turn and way or own), queue.count(#line), left, stands, ARGV.token, string.sub(both[1] or "", 1, 1024)}

@@ -34,7 +34,7 @@ local set = redis.pcall("set", KEYS.name, token, "px", ttl)
 if set.err then return line and 2 or 1 end
 if line then
   line = queue.remove(line, found)
-  waiting = math.floor(#line / 31)
+  waiting = queue.count(#line)
   redis.pcall("hdel", KEYS.offers, place)
   queue.keep(redis.pcall, KEYS.queue, line, both[2])
   offer = offers.first(line, KEYS.offers, ttl)

@@ -25,6 +25,7 @@ for i = names + 1, #KEYS do
   if line ~= "" and type(redis.pcall("pexpire", key, 60000)) == "number" then
     line = queue.leave(line, nil, ARGV.place)
     local free = redis.pcall("pttl", name) == -2
+    -- A shared lock is a sorted set: readers may join it, so the queue is woken although the key exists.
     local open = free or redis.pcall("type", name).ok == "zset"
     if line ~= "" and ARGV.quiet == "" and open then
       line = queue.wake(line, nil, free, ARGV.patience)

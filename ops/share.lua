@@ -58,12 +58,12 @@ if open and not ours and (not writer or found and found < writer) then
   end
   queue.keep(redis.pcall, KEYS.queue, line, was)
   local told = GUARDED and ends - ARGV.ttl or 0
-  return "1 " .. (KEYS.queue and math.floor(#line / 31) or -1) .. " 0 " .. told .. " " .. ARGV.token
+  return "1 " .. (KEYS.queue and queue.count(#line) or -1) .. " 0 " .. told .. " " .. ARGV.token
 end
 
 local stands
 line, stands = queue.stand(line, mine, "r", place, nil)
 queue.keep(redis.call, KEYS.queue, line, was)
-if stands == 1 then kept.ask(both[1], math.floor(#line / 31), "", KEYS.name) end
-return {open and not ours and -1 or 0, KEYS.queue and math.floor(#line / 31) or -1, left, stands, ARGV.token,
+if stands == 1 then kept.ask(both[1], queue.count(#line), "", KEYS.name) end
+return {open and not ours and -1 or 0, KEYS.queue and queue.count(#line) or -1, left, stands, ARGV.token,
   string.sub(both[1] or "", 1, 1024)}

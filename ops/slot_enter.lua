@@ -60,13 +60,13 @@ if free and (mine or line == "") and redis.call("set", KEYS[at], ARGV.token, "nx
     all = beside .. line
   end
   queue.keep(redis.pcall, KEYS.queue, all, has[2] or "")
-  return {1, math.floor(#all / 31), slot, moment, ARGV.token, ""}
+  return {1, queue.count(#all), slot, moment, ARGV.token, ""}
 end
 
 local stands = 0
 if place ~= "" then
   local found = string.find(line, "w" .. place .. " ", 1, true)
-  stands = math.floor((found or #line) / 31) + 1
+  stands = queue.count(found or #line) + 1
   if found then
     line = string.sub(line, 1, found) .. string.gsub(string.sub(line, found + 1), "^([^;]* )%d+;", "%1;")
   else
@@ -75,4 +75,4 @@ if place ~= "" then
 end
 all = beside .. line
 queue.keep(redis.call, KEYS.queue, all, has[2] or "")
-return {0, math.floor(#all / 31), left, stands, ARGV.token, string.sub(holder, 1, 1024)}
+return {0, queue.count(#all), left, stands, ARGV.token, string.sub(holder, 1, 1024)}

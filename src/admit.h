@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Admits nodes of a guarded set whose quarantine is over. All that they have forgotten has expired then,
- * except the fencing counters: these are read from the other nodes first, after the end of the quarantine, as
- * is proved by the id that ADMIT quotes. Any client does it, in the turns that its own attempts and renewals
- * cause.
+ * Admits nodes of a guarded set whose quarantine is over. By then all locks that such a node forgot have
+ * expired, but not the fencing counters: a client first reads these from the other nodes. It must read them
+ * after the end of the quarantine; ADMIT quotes the quarantine's id to prove that. Every client does this
+ * while its own attempts and renewals run.
  */
 #ifndef RL_ADMIT_H
 #define RL_ADMIT_H
@@ -11,20 +11,21 @@
 #include "nodes.h"
 
 struct rl_admit {
-	bool reading;  /* the others are asked, for: */
-	unsigned node; /* this one */
+	bool reading;  /* a repair of `node` is under way: the other nodes' records are being read */
+	unsigned node; /* the node that is repaired */
 	char quarantine[RL_SET_ID + 1];
-	uint32_t to_ask;   /* bit per node whose record is to be read, */
-	uint32_t asked;    /* is asked for */
-	uint32_t read;     /* has been read */
+	uint32_t to_ask;   /* bit per node whose record must still be asked for */
+	uint32_t asked;    /* bit per node whose record was asked for and has not come */
+	uint32_t read;     /* bit per node whose record has been read */
 	uint64_t until_ns; /* nodes that have not answered by then are passed over */
-	uint64_t again_ns; /* no repair before; a failed one is not repeated at once */
+	uint64_t again_ns; /* the earliest start of the next repair: a failed one is not repeated at once */
 };
 
-/* Goes on with what there is to do. Answers were taken before. */
+/* Takes the next step of a repair, compares clocks and renews permits. Call it after the answers of a turn.
+ */
 void rl_admit_turn(struct rl_admit *guard, struct rl_nodes *nodes, uint64_t now_ns);
 
-/* When rl_admit_turn() is due by time alone. */
+/* Returns when rl_admit_turn() must be called even if no answer comes. */
 uint64_t rl_admit_deadline(const struct rl_admit *guard, const struct rl_nodes *nodes);
 
 #endif

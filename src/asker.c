@@ -1,20 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Plain questions to the servers, over links of their own and a poller of their own: the client, its mutex
- * and its loop do not know of them. Why not over the nodes' connections: docs/decisions/requests.md.
- */
+#include "asker.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include <redlock/ask.h>
-
-#include "client.h"
 #include "core/sized.h"
 #include "net/handshake.h"
 #include "net/sentinels.h"
 #include "os/clock.h"
-#include "os/signals.h"
 #include "proto/answer.h"
 #include "proto/command.h"
 #include "proto/tree.h"
@@ -36,31 +30,37 @@ struct answer {
 	struct redlock_reply *reply;
 };
 
-struct redlock_asker {
+struct answers {
+	struct answer *list;
+	size_t count;
+};
+
+struct rl_asker {
 	const redlock_client *client;
 	struct rl_poller poller;
 	struct line *lines;
 	unsigned count;
 
-	/* of the last redlock_ask() */
+	/* of the last rl_asker_ask() */
 	struct redlock_question *questions; /* of the caller, whose struct may be longer: see question() */
 	size_t question_count;
 	size_t question_size;
-	struct answer *answers; /* to each of them */
-	size_t answer_count;
+	struct answers answers; /* to each of them */
+	struct answers former;  /* to those of the call before, which they may quote */
 	uint64_t now_ns;
 };
 
 /* ---- life ---- */
 
-static void free_answers(redlock_asker *a)
+static void free_answers(struct answers *answers)
 {
-	for (size_t i = 0; i < a->answer_count; i++)
-		free(a->answers[i].reply);
-	free(a->answers);
+	for (size_t i = 0; i < answers->count; i++)
+		free(answers->list[i].reply);
+	free(answers->list);
+	*answers = (struct answers){0};
 }
 
-static bool add_line(redlock_asker *a, const struct rl_endpoint *endpoint, struct rl_tls_context *tls)
+static bool add_line(struct rl_asker *a, const struct rl_endpoint *endpoint, struct rl_tls_context *tls)
 {
 	struct rl_endpoint copy;
 	if (!rl_url_copy(endpoint, &copy))
@@ -73,14 +73,7 @@ static bool add_line(redlock_asker *a, const struct rl_endpoint *endpoint, struc
 	return ok && (copy.master == NULL || line->sentinels != NULL);
 }
 
-/* Which servers are asked: those of `list`, of the cluster that is node `node`; NULL: one of each node. */
-struct wanted {
-	unsigned node;
-	const char *const *list;
-	size_t count;
-};
-
-static int add_nodes(redlock_asker *a, const struct rl_nodes *nodes)
+static int add_nodes(struct rl_asker *a, const struct rl_nodes *nodes)
 {
 	bool ok = true;
 	for (unsigned i = 0; i < nodes->count && ok; i++) {
@@ -91,7 +84,7 @@ static int add_nodes(redlock_asker *a, const struct rl_nodes *nodes)
 	return ok ? 0 : REDLOCK_E_NOMEM;
 }
 
-static int add_server(redlock_asker *a, const struct rl_nodes *nodes, unsigned node, const char *text)
+static int add_server(struct rl_asker *a, const struct rl_nodes *nodes, unsigned node, const char *text)
 {
 	struct rl_endpoint endpoint;
 	char host[256];
@@ -109,7 +102,8 @@ static int add_server(redlock_asker *a, const struct rl_nodes *nodes, unsigned n
 	return ok ? 0 : REDLOCK_E_NOMEM;
 }
 
-static int add_servers(redlock_asker *a, const struct rl_nodes *nodes, const struct wanted *wanted)
+static int add_servers(struct rl_asker *a, const struct rl_nodes *nodes,
+                       const struct rl_asker_servers *wanted)
 {
 	int error =
 	    wanted->node < nodes->count && rl_cluster_is(nodes->clusters, wanted->node) ? 0 : REDLOCK_E_INVAL;
@@ -118,7 +112,7 @@ static int add_servers(redlock_asker *a, const struct rl_nodes *nodes, const str
 	return error;
 }
 
-static int open_lines(redlock_asker *a, redlock_client *c, const struct wanted *wanted)
+static int open_lines(struct rl_asker *a, redlock_client *c, const struct rl_asker_servers *wanted)
 {
 	int error = rl_client_enter_one(c);
 	if (error < 0)
@@ -132,40 +126,22 @@ static int open_lines(redlock_asker *a, redlock_client *c, const struct wanted *
 	return error;
 }
 
-static int open_asker(redlock_client *c, const struct wanted *wanted, redlock_asker **ret)
+int rl_asker_open(redlock_client *c, const struct rl_asker_servers *wanted, struct rl_asker **ret)
 {
-	if (c == NULL || ret == NULL)
-		return REDLOCK_E_INVAL;
-	redlock_asker *a = calloc(1, sizeof *a);
+	struct rl_asker *a = calloc(1, sizeof *a);
 	if (a == NULL)
 		return REDLOCK_E_NOMEM;
 	a->client = c;
 	int error = rl_poller_open(&a->poller) < 0 ? REDLOCK_E_SYSTEM : open_lines(a, c, wanted);
 	if (error < 0)
-		redlock_asker_close(a);
+		rl_asker_close(a);
 	else
 		*ret = a;
 	return error;
 }
 
-int redlock_asker_open(redlock_client *c, redlock_asker **ret)
+void rl_asker_close(struct rl_asker *a)
 {
-	RL_NO_CANCEL;
-	return open_asker(c, &(struct wanted){.list = NULL}, ret);
-}
-
-int redlock_asker_open_servers(redlock_client *c, unsigned node, const char *const *servers, size_t count,
-                               redlock_asker **ret)
-{
-	RL_NO_CANCEL;
-	if (servers == NULL || count > REDLOCK_MAX_NODES)
-		return REDLOCK_E_INVAL;
-	return open_asker(c, &(struct wanted){node, servers, count}, ret);
-}
-
-void redlock_asker_close(redlock_asker *a)
-{
-	RL_NO_CANCEL;
 	if (a == NULL)
 		return;
 	for (unsigned i = 0; i < a->count; i++) {
@@ -174,22 +150,17 @@ void redlock_asker_close(redlock_asker *a)
 		rl_buffer_free(&a->lines[i].in);
 	}
 	rl_poller_close(&a->poller);
-	free_answers(a);
+	free_answers(&a->answers);
+	free_answers(&a->former);
 	free(a->lines);
 	free(a);
 }
 
 /* ---- questions ---- */
 
-static struct redlock_question *question(const redlock_asker *a, size_t index)
+static struct redlock_question *question(const struct rl_asker *a, size_t index)
 {
-	return (struct redlock_question *)(void *)((char *)a->questions + index * a->question_size);
-}
-
-static bool is_question(const redlock_asker *a, const struct redlock_question *q)
-{
-	return q->size >= sizeof *q && q->size <= RL_SIZED_MOST && q->size == a->question_size &&
-	       q->node < a->count && q->argc > 0 && q->argc <= RL_TREE_VALUES && q->argv != NULL;
+	return rl_asker_question(a->questions, a->question_size, index);
 }
 
 /* False: out of memory. */
@@ -213,7 +184,7 @@ static bool queue(struct line *line, const struct redlock_question *q, uint64_t 
 }
 
 /* The first of its questions that has no answer; there is one. */
-static struct redlock_question *first_waiting(redlock_asker *a, struct line *line)
+static struct redlock_question *first_waiting(struct rl_asker *a, struct line *line)
 {
 	while (&a->lines[question(a, line->next)->node] != line || question(a, line->next)->reply != NULL)
 		line->next++;
@@ -221,7 +192,7 @@ static struct redlock_question *first_waiting(redlock_asker *a, struct line *lin
 }
 
 /* The requests that this line has not answered will not be answered any more. */
-static void lose(redlock_asker *a, struct line *line)
+static void lose(struct rl_asker *a, struct line *line)
 {
 	struct rl_link *l = &line->link;
 	for (; line->waiting > 0; line->waiting--) {
@@ -236,18 +207,9 @@ static void lose(redlock_asker *a, struct line *line)
 		rl_link_end(l, false, a->now_ns);
 }
 
-enum redlock_vote_code redlock_question_vote(const struct redlock_question *q)
-{
-	if (q == NULL || q->size < sizeof *q)
-		return REDLOCK_VOTE_PENDING;
-	if (q->reply == NULL)
-		return q->missing;
-	return q->reply->kind == REDLOCK_REPLY_ERROR ? rl_answer_of_error(q->reply->text) : REDLOCK_VOTE_YES;
-}
-
 /* ---- connections ---- */
 
-static void begin(redlock_asker *a, struct line *line)
+static void begin(struct rl_asker *a, struct line *line)
 {
 	struct rl_link *l = &line->link;
 	line->tried = true;
@@ -262,7 +224,7 @@ static void begin(redlock_asker *a, struct line *line)
 	rl_sentinels_seek(line->sentinels, a->now_ns);
 }
 
-static void log_in(redlock_asker *a, struct rl_link *l)
+static void log_in(struct rl_asker *a, struct rl_link *l)
 {
 	const struct rl_reply *reply;
 	while (l->state == RL_LINK_OPEN && l->setup.count > 0) {
@@ -290,7 +252,7 @@ static void refuse(struct rl_link *l, struct redlock_reply *reply)
 }
 
 /* False: it breaks the connection. */
-static bool give(redlock_asker *a, struct line *line, struct redlock_reply *reply)
+static bool give(struct rl_asker *a, struct line *line, struct redlock_reply *reply)
 {
 	struct rl_outbox *asked = &line->link.outbox;
 	bool away = reply->kind == REDLOCK_REPLY_ERROR && rl_handshake_turns_away(reply->text);
@@ -299,7 +261,7 @@ static bool give(redlock_asker *a, struct line *line, struct redlock_reply *repl
 		return false;
 	}
 	struct redlock_question *q = first_waiting(a, line);
-	a->answers[line->next].reply = reply;
+	a->answers.list[line->next].reply = reply;
 	q->reply = reply;
 	q->missing = REDLOCK_VOTE_PENDING;
 	q->error = "";
@@ -322,7 +284,7 @@ static bool collect(struct line *line)
 	return true;
 }
 
-static void take(redlock_asker *a, struct line *line)
+static void take(struct rl_asker *a, struct line *line)
 {
 	struct rl_link *l = &line->link;
 	struct rl_buffer *in = &line->in;
@@ -352,7 +314,7 @@ static uint64_t now(void)
 	return rl_clock_read(&unused);
 }
 
-static void note_sent(redlock_asker *a, struct line *line)
+static void note_sent(struct rl_asker *a, struct line *line)
 {
 	uint64_t now_ns = now();
 	for (size_t i = line->next; i < a->question_count; i++)
@@ -360,7 +322,7 @@ static void note_sent(redlock_asker *a, struct line *line)
 			question(a, i)->sent_ns = now_ns;
 }
 
-static void flush(redlock_asker *a, struct line *line)
+static void flush(struct rl_asker *a, struct line *line)
 {
 	struct rl_link *l = &line->link;
 	if (l->state != RL_LINK_OPEN)
@@ -372,7 +334,7 @@ static void flush(redlock_asker *a, struct line *line)
 
 /* ---- turns ---- */
 
-static void attend(redlock_asker *a, struct line *line)
+static void attend(struct rl_asker *a, struct line *line)
 {
 	struct rl_link *l = &line->link;
 	if (l->state != RL_LINK_DOWN && a->now_ns >= rl_link_deadline(l))
@@ -387,7 +349,7 @@ static void attend(redlock_asker *a, struct line *line)
 		lose(a, line);
 }
 
-static uint64_t next_deadline(const redlock_asker *a, uint64_t until_ns)
+static uint64_t next_deadline(const struct rl_asker *a, uint64_t until_ns)
 {
 	for (unsigned i = 0; i < a->count; i++) {
 		until_ns = rl_time_min(until_ns, rl_sentinels_deadline(a->lines[i].sentinels));
@@ -397,7 +359,7 @@ static uint64_t next_deadline(const redlock_asker *a, uint64_t until_ns)
 	return until_ns;
 }
 
-static void hear(redlock_asker *a, const struct rl_ready *ready)
+static void hear(struct rl_asker *a, const struct rl_ready *ready)
 {
 	struct line *line = &a->lines[RL_WATCH_NODE(ready->id)];
 	if (ready->id % RL_WATCH_LINKS >= RL_WATCH_SENTINELS)
@@ -407,7 +369,7 @@ static void hear(redlock_asker *a, const struct rl_ready *ready)
 }
 
 /* Takes the answers from the `count` sockets that are ready. */
-static void take_ready(redlock_asker *a, const struct rl_ready *ready, int count)
+static void take_ready(struct rl_asker *a, const struct rl_ready *ready, int count)
 {
 	a->now_ns = now();
 	for (int i = 0; i < count; i++)
@@ -416,14 +378,14 @@ static void take_ready(redlock_asker *a, const struct rl_ready *ready, int count
 		attend(a, &a->lines[i]);
 }
 
-static void look(redlock_asker *a)
+static void look(struct rl_asker *a)
 {
 	struct rl_ready ready[MAX_READY];
 	take_ready(a, ready, rl_poller_look(&a->poller, ready, MAX_READY));
 }
 
 /* Returns as rl_poller_wait(). */
-static int await(redlock_asker *a, uint64_t until_ns, const sigset_t *signals)
+static int await(struct rl_asker *a, uint64_t until_ns, const sigset_t *signals)
 {
 	struct rl_ready ready[MAX_READY];
 	(void)rl_poller_arm(&a->poller, next_deadline(a, until_ns), a->now_ns);
@@ -432,7 +394,7 @@ static int await(redlock_asker *a, uint64_t until_ns, const sigset_t *signals)
 	return count;
 }
 
-static size_t waiting(const redlock_asker *a)
+static size_t waiting(const struct rl_asker *a)
 {
 	size_t all = 0;
 	for (unsigned i = 0; i < a->count; i++)
@@ -441,7 +403,7 @@ static size_t waiting(const redlock_asker *a)
 }
 
 /* The time is over. An answer that comes later would be taken for the answer to another question. */
-static void give_up(redlock_asker *a)
+static void give_up(struct rl_asker *a)
 {
 	for (unsigned i = 0; i < a->count; i++) {
 		struct rl_link *l = &a->lines[i].link;
@@ -454,23 +416,9 @@ static void give_up(redlock_asker *a)
 	}
 }
 
-static int take_questions(redlock_asker *a, struct redlock_question *questions, size_t count)
-{
-	int error = a != NULL && (questions != NULL || count == 0) ? rl_client_check(a->client) : REDLOCK_E_INVAL;
-	if (error < 0)
-		return error;
-	a->questions = questions;
-	a->question_count = count;
-	a->question_size = count > 0 ? questions->size : 0;
-	for (size_t i = 0; i < count && error == 0; i++)
-		if (!is_question(a, question(a, i)))
-			error = REDLOCK_E_INVAL;
-	return error;
-}
-
 /* All of them before the first is queued: memory may run out at any, and then the replies of the last call
  * are freed. */
-static void forget_results(redlock_asker *a)
+static void forget_results(struct rl_asker *a)
 {
 	for (size_t i = 0; i < a->question_count; i++) {
 		struct redlock_question *q = question(a, i);
@@ -481,7 +429,7 @@ static void forget_results(redlock_asker *a)
 	}
 }
 
-static int prepare(redlock_asker *a, size_t count)
+static int prepare(struct rl_asker *a, size_t count)
 {
 	struct answer *answers = calloc(count + 1, sizeof *answers);
 	if (answers == NULL)
@@ -495,13 +443,12 @@ static int prepare(redlock_asker *a, size_t count)
 		struct redlock_question *q = question(a, i);
 		ok = queue(&a->lines[q->node], q, a->now_ns);
 	}
-	free_answers(a); /* not before: a question may quote them */
-	a->answers = answers;
-	a->answer_count = count;
+	a->former = a->answers;
+	a->answers = (struct answers){answers, count};
 	return ok ? 0 : REDLOCK_E_NOMEM;
 }
 
-static int wait_for_all(redlock_asker *a, uint64_t until_ns, const sigset_t *signals)
+static int wait_for_all(struct rl_asker *a, uint64_t until_ns, const sigset_t *signals)
 {
 	for (unsigned i = 0; i < a->count; i++)
 		attend(a, &a->lines[i]);
@@ -515,28 +462,29 @@ static int wait_for_all(redlock_asker *a, uint64_t until_ns, const sigset_t *sig
 	return 0;
 }
 
-/* `signals`: as for await(). */
-static int ask(redlock_asker *a, size_t count, uint64_t timeout_ms, const sigset_t *signals)
+int rl_asker_ask(struct rl_asker *a, struct redlock_question *questions, size_t count, uint64_t until_ns,
+                 const sigset_t *signals)
 {
+	a->questions = questions;
+	a->question_count = count;
+	a->question_size = count > 0 ? questions->size : 0;
 	look(a); /* a connection may have ended meanwhile */
 	forget_results(a);
 	int error = prepare(a, count), missing = 0;
 	if (error == 0)
-		error = wait_for_all(a, rl_time_add(a->now_ns, rl_time_ms(timeout_ms)), signals);
+		error = wait_for_all(a, until_ns, signals);
 	give_up(a);
 	for (size_t i = 0; i < count && error == 0; i++)
 		missing += question(a, i)->reply == NULL;
 	return error < 0 ? error : missing;
 }
 
-int redlock_ask(redlock_asker *a, struct redlock_question *questions, size_t count, uint64_t timeout_ms)
+void rl_asker_forget(struct rl_asker *a)
 {
-	RL_NO_CANCEL;
-	int error = take_questions(a, questions, count);
-	if (error < 0)
-		return error;
-	if (!a->client->loop.interruptible)
-		return ask(a, count, timeout_ms, NULL);
-	RL_HOLD_SIGNALS(before);
-	return ask(a, count, timeout_ms, &before);
+	free_answers(&a->former);
+}
+
+unsigned rl_asker_count(const struct rl_asker *a)
+{
+	return a->count;
 }

@@ -8,7 +8,7 @@
 #include "seen.h"
 #include "tally.h"
 
-/* A key that belongs to another client: an acquire hides its own keys. */
+/* Whether the node has a key of another client. The findings of an acquire omit its own keys. */
 static bool has_holder(const redlock_lock *lock, unsigned node)
 {
 	const struct redlock_finding *f = lock->core.findings != NULL ? &lock->core.findings[node] : NULL;
@@ -32,7 +32,8 @@ static void put_owner(struct rl_sentence *s, const char *value, size_t size)
 		rl_sentence_put(s, "a client without an owner label");
 }
 
-/* The first of those that share the lock: their tokens, separated by spaces (ops/lib/shared.lua). */
+/* Names the first shared holder. The value lists tokens separated by spaces (ops/lib/shared.lua), and
+ * `value_len` counts the holders. */
 static void put_readers(struct rl_sentence *s, const struct redlock_finding *f)
 {
 	const char *end = memchr(f->value, ' ', f->value_kept);
@@ -74,7 +75,7 @@ static void put_name(struct rl_sentence *s, struct rl_slice name)
 	rl_sentence_put_foreign(s, name.bytes, name.size);
 }
 
-/* An acquire that waited reads no findings: its refusals told who has the lock. */
+/* Names the holder that a refusal reported, for an acquire that waited: it has no findings. */
 static void put_seen(struct rl_sentence *s, const redlock_lock *lock)
 {
 	const struct rl_seen *seen = lock->seen;
@@ -90,7 +91,7 @@ static void put_seen(struct rl_sentence *s, const redlock_lock *lock)
 	rl_sentence_put(s, ", as node %u reported last", seen->node + 1U);
 }
 
-/* The refusals told no holder. */
+/* Says what the votes show when no refusal named a holder. */
 static void put_refusal(struct rl_sentence *s, const redlock_lock *lock)
 {
 	const struct rl_nodes *ns = &lock->client->nodes;
@@ -109,7 +110,7 @@ static void put_refusal(struct rl_sentence *s, const redlock_lock *lock)
 	}
 }
 
-/* Whether the votes of a failed acquire would have been enough. */
+/* Whether a failed acquire had enough votes, but less than min_validity_ms left. */
 static bool is_late(const redlock_lock *lock)
 {
 	const struct rl_lock *core = &lock->core;
@@ -117,7 +118,7 @@ static bool is_late(const redlock_lock *lock)
 	       core->policy->asks[core->round.ask].weigh(core) == RL_WON;
 }
 
-/* The findings are not those of an upgrade, but of an earlier query. */
+/* An upgrade has no findings: those in the handle are from an earlier query, and are not printed. */
 void rl_busy_put(struct rl_sentence *s, const redlock_lock *lock)
 {
 	const struct rl_nodes *ns = &lock->client->nodes;

@@ -109,6 +109,25 @@ static int check_options(const struct redlock_options *o)
 /* As fast as NTP slews clocks, whatever drift is allowed for. */
 enum { SLEW_PPM = 500 };
 
+/* The option with the file that `why` begins with; NULL: it is about none of them. */
+static const char *option_of_file(const struct redlock_options *o, const char *why)
+{
+	const struct {
+		const char *name, *path;
+	} files[] = {
+	    {"tls_ca_file", o->tls_ca_file},
+	    {"tls_ca_dir", o->tls_ca_dir},
+	    {"tls_cert_file", o->tls_cert_file},
+	    {"tls_key_file", o->tls_key_file},
+	};
+	for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
+		size_t size = files[i].path != NULL ? strlen(files[i].path) : 0;
+		if (size > 0 && strncmp(why, files[i].path, size) == 0 && why[size] == ':')
+			return files[i].name;
+	}
+	return NULL;
+}
+
 static int need_tls(redlock_client *c, const struct redlock_options *o)
 {
 	char why[160] = "";
@@ -122,7 +141,7 @@ static int need_tls(redlock_client *c, const struct redlock_options *o)
 	};
 	if (c->nodes.tls == NULL)
 		c->nodes.tls = rl_tls_context_new(&tls, why, sizeof why);
-	return c->nodes.tls != NULL ? 0 : complain(o, REDLOCK_E_TLS, "%s", why);
+	return c->nodes.tls != NULL ? 0 : complain(blame(o, option_of_file(o, why)), REDLOCK_E_TLS, "%s", why);
 }
 
 /* Takes the endpoint. The node of a cluster is its first server, under the name of the cluster. */

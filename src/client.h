@@ -9,7 +9,7 @@
  *   life.c         makes and frees handles    keeper.c       the thread
  *   blocking.c     blocking calls             nonblocking.c  the calls for event loops
  *   inspect.c      getters                    credentials.c  user and password, also new ones
- *   explain.c      why a call failed          asker.c        plain questions, beside all of this
+ *   explain.c      why a call failed          ask.c          plain questions, beside all of this: asker.c
  *   busy.c         the same: who has the lock
  *   sentence.c     text of these              tally.c        votes, counted and grouped, for these
  *   call.c         calls: begin an operation, or pass a lock on

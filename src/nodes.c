@@ -57,7 +57,7 @@ static enum redlock_vote_code ask(struct rl_nodes *ns, struct rl_node *n, struct
 	if (request->name.bytes == NULL)
 		return REDLOCK_VOTE_BACKLOG; /* there is no memory for it */
 	if (n->redirect != NULL && rl_cluster_overtakes(ns->clusters, n, request))
-		return REDLOCK_VOTE_BACKLOG;
+		return REDLOCK_VOTE_SHARD; /* the server that had the slot may still do what it was asked */
 	return rl_node_submit(n, request, &ns->wire, now);
 }
 
@@ -95,7 +95,7 @@ bool rl_nodes_next_refusal(struct rl_nodes *ns, unsigned *ret_node, struct rl_vo
 	*ret_node = (unsigned)__builtin_ctz(ns->refused_by);
 	*ret_vote = (struct rl_vote){.code = ns->refused_votes[*ret_node]};
 	if (ret_vote->code == REDLOCK_VOTE_QUARANTINE)
-		ret_vote->left_ms = (int64_t)rl_permit_left_ms(&ns->list[*ret_node], now);
+		ret_vote->left_ms = rl_permit_left_ms(&ns->list[*ret_node], now);
 	ns->refused_by &= ns->refused_by - 1;
 	return true;
 }

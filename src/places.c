@@ -64,8 +64,8 @@ bool rl_places_are_apart(const redlock_lock *lock)
 	return policy->shares || policy->several;
 }
 
-/* Waiters for the name and waiters for any slot of it queue in lines of their own: one of them may have what
- * the others wait for in vain. A waiter for several names joins no line. */
+/* Waiters for the name and waiters for any slot of it have separate lines: the name may be free while all
+ * slots are held, and the reverse. A waiter for several names joins no line. */
 static redlock_lock *first_of(redlock_lock *from, const redlock_lock *like)
 {
 	bool slots = like->core.rules->slots > 0;

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/policy.h"
 #include "core/queue.h"
 
 void rl_seen_forget(redlock_lock *lock)
@@ -34,7 +35,7 @@ static uint64_t until(int64_t pttl_ms, uint64_t now_ns)
 void rl_seen_learn(redlock_lock *lock, const struct rl_event *e, uint64_t now_ns)
 {
 	const struct rl_vote *vote = &e->reply.vote;
-	bool shares = e->reply.operation == RL_OP_SHARE && vote->value.size > 0;
+	bool shares = lock->core.policy->shares && vote->value.size > 0;
 	bool asked = lock->in_line ? e->node == lock->core.queue.gate : shares; /* others know of no queue */
 	bool tells = asked && rl_vote_tells(vote, RL_FIELD_VALUE) && vote->code == REDLOCK_VOTE_NO;
 	if (!tells || e->reply.seq != lock->core.round.seq)

@@ -2,8 +2,8 @@
 /*
  * Counts what happens to the handles and nodes of a client, for redlock_stats(). operate.c calls it: for each
  * vote, and for a step of the core only if the step reports something (rl_effects.observed). While counting,
- * `waiting` and `held` of the stats are how many have begun, and the `count` of histograms stays 0: both are
- * worked out when somebody asks.
+ * `waiting` and `held` of the stats count the waits and holds that have begun, and the `count` of histograms
+ * stays 0: redlock_stats() works out the values that it returns.
  */
 #ifndef RL_STATS_H
 #define RL_STATS_H

@@ -70,7 +70,8 @@ REDLOCK_API REDLOCK_MUST_CHECK int redlock_asker_open(redlock_client *client, re
 
 /* As redlock_asker_open(), for servers of node `node`, a Redis Cluster: `servers` has the HOST:PORT of each,
  * as CLUSTER NODES tells it, at most REDLOCK_MAX_NODES of them. The `node` of a question is then the index of
- * one. Of a cluster, an asker of redlock_asker_open() asks a server to which the client has a connection.
+ * one. Of a cluster, an asker of redlock_asker_open() asks a server to which the client has a connection, and
+ * asks a question about a key again where that server says that the key is (MOVED, ASK).
  * Errors: the same; INVAL if the node is no cluster, or a server has no port. One without a HOST is at the
  * host of the server that the client is connected to. */
 REDLOCK_API REDLOCK_MUST_CHECK int redlock_asker_open_servers(redlock_client *client, unsigned node,

@@ -1,8 +1,10 @@
--- Fencing tokens. A counter beside each name has the last number; `most` in the record is the highest of all names, from
--- which a counter that is lost goes on.
+-- Fencing tokens. Each name has a counter with its last number. The record's field `gmax`, here `most`, is the highest
+-- number of all names: a lost counter continues from it. No number is below
+-- `floor`, which the admission of the node has set.
 local numbers = {}
 
--- Draws the next number of one counter: the number, an error if it could not be kept, and its digits.
+-- Draws the next number of one counter. Returns the number, an error if it could not be stored (else false), and the number
+-- as text. INCRBY keeps the expiry of a day, so every 16th number renews it by SET.
 function numbers.draw(fence, record, floor, most)
   local number = redis.pcall("incrby", fence, "1")
   local goes_on = type(number) == "number" and number > 1 and number > floor and number <= most + 1

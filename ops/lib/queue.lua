@@ -4,12 +4,17 @@
 --
 -- Version, kind (w: wants the lock alone, r: shares it), place: the client, whose channel is redlock:wake:0123456789abcdef,
 -- and its slot, which is the message; if the waiter was notified, until when (this server's time) it goes first, or with
--- a 0 before it, until when it is tried to be notified. Without that an entry has 27 bytes, and only the first one has
+-- a 0 before it, until when it is tried to be notified. Without that an entry has 31 bytes, and only the first one has
 -- it: so places are counted by dividing. Entries of other versions and kinds begin so as well: such an entry is dropped
 -- when it is the first one, and its client notified.
 local clock = require("clock")
 
 local queue = {}
+
+-- How many waiters have so many bytes of a line: their entries are of one length, but for the first one's mark.
+function queue.count(size)
+  return math.floor(size / 31)
+end
 
 -- The entry at this position: version and kind, client, slot, mark, and where the next one begins. Nothing: no entry.
 function queue.entry(line, at)
@@ -127,7 +132,7 @@ end
 -- in it, 1: the first; 0: the request is not for a place.
 function queue.stand(line, mine, kind, place, polls)
   local found = mine and 2 or place ~= "" and string.find(line, kind .. place .. " ", 1, true)
-  local stands = place ~= "" and math.floor((found or #line) / 31) + 1 or 0
+  local stands = place ~= "" and queue.count(found or #line) + 1 or 0
   if place ~= "" then
     local mark, ends = "", found and string.find(line, ";", found, true)
     if polls then

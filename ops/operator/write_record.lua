@@ -1,8 +1,10 @@
--- Writes fields of the record of one node, for `redlock init`, if the record and the server are those that it has read.
+-- Writes fields of one node's record for `redlock init`, unless the record or the server process has changed since init
+-- read them.
 -- KEYS: the record.
--- ARGV: until when, by the node's clock, the write may come; the run id and the quoted fields, as they were read; the
--- names of these fields; the step of the configuration; then pairs of field and value. An empty value deletes the field,
--- `@` at the beginning of one stands for the run id, the end of a quarantine is a number of milliseconds from now.
+-- ARGV: 1: the latest time, by the node's clock, at which the write is allowed; 2: the run id and the compared fields, as
+-- init read them; 3: the names of these fields; 4: the step of the configuration; from 5 on: pairs of field and value. An
+-- empty value deletes the field. `@` at the beginning of a value stands for the run id. `quntil` and `unseen` are given in
+-- milliseconds from now.
 -- Answer: 1, or 0 if nothing was written; the node's time; the second argument again.
 
 local quoted = {}
@@ -23,7 +25,7 @@ local function step(text)
   return text and #text <= 15 and tonumber(string.match(text, "^%d+$")) or 0
 end
 
--- The configuration of a set never goes back to an earlier one.
+-- A set never returns to an earlier configuration. A damaged record, or one of another set, may be replaced.
 local lower = #record.config == 16 and step(record.step) > step(ARGV[4])
 for i = 5, #ARGV, 2 do
   if ARGV[i] == "set" and ARGV[i + 1] ~= record.set then lower = false end

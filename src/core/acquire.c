@@ -22,7 +22,7 @@ static void forget_waiting(struct rl_lock *l, uint64_t now)
 	l->queue.contended &= l->rules->wait_ns > 0;
 	l->queue.offered_ns = 0;
 	l->queue.call = (uint16_t)((l->queue.call + 1u) % RL_CALLS);
-	l->queue.passed = 0;
+	l->queue.passed = l->queue.vain = 0;
 	l->queue.place = 0;
 	l->queue.changed_ns = now;
 	l->queue.free_at_ns = RL_TIME_NEVER;

@@ -221,9 +221,10 @@ static void decide_gate(struct rl_lock *l, const struct rl_event *e, struct rl_e
 		claim_the_rest(l, e->now_ns, fx);
 	else if (vote == REDLOCK_KIND_YES)
 		rl_acquire_fail(l, e, REDLOCK_E_BUSY, false, fx);
-	else if (vote == REDLOCK_KIND_NO)
+	else if (vote == REDLOCK_KIND_NO) {
+		rl_queue_forget_vain(l);
 		leave_it(l, e, fx);
-	else
+	} else
 		pass_over(l, e, fx);
 }
 
@@ -231,7 +232,7 @@ static void decide_gate(struct rl_lock *l, const struct rl_event *e, struct rl_e
  * have some of them in common, may have won a gate as well. */
 static bool insists(const struct rl_lock *l, uint64_t now)
 {
-	uint64_t until = rl_time_add(l->round.t0_ns, l->rules->node_timeout_ns);
+	uint64_t until = rl_time_add(l->round.t0_ns, l->rules->node_timeout_ns >> l->queue.vain);
 	struct rl_count c = rl_slots_count(l);
 	bool possible = c.yes + c.no + c.out >= c.quorum;
 	possible &= !l->queue.handed && !l->policy->several;
@@ -244,13 +245,29 @@ static void look_again(struct rl_lock *l, uint64_t now, uint64_t until)
 	l->round.deadline_ns = rl_time_min(next, rl_time_min(until, l->wait_until_ns));
 }
 
+/* The holder has the keys of a quorum without that of the gate, and will until it releases. A waiter that
+ * came again would win the gate again, and have no place anywhere. */
+static bool is_in_vain(const struct rl_lock *l)
+{
+	return rl_queue_gate_vote(l) == REDLOCK_KIND_YES && !l->policy->several && !l->policy->slots;
+}
+
+static void pass_over_in_vain(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
+{
+	rl_queue_pass_over(l, e->now_ns);
+	rl_queue_count_vain(l);
+	rl_acquire_fail(l, e, REDLOCK_E_BUSY, false, fx);
+}
+
 static void decide_claim(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
 {
 	enum rl_tally tally = l->policy->asks[l->round.ask].weigh(l);
 	bool over = e->kind == RL_EV_TICK;
 	if (!over && (l->queue.handed || rl_queue_gate_vote(l) == REDLOCK_KIND_PENDING || insists(l, e->now_ns)))
 		return;
-	if (tally == RL_REFUSED || tally == RL_WON)
+	if (over && tally == RL_REFUSED && is_in_vain(l))
+		pass_over_in_vain(l, e, fx);
+	else if (tally == RL_REFUSED || tally == RL_WON)
 		rl_acquire_fail(l, e, REDLOCK_E_BUSY, false, fx);
 	else if (tally == RL_NOQUORUM)
 		rl_acquire_fail(l, e, REDLOCK_E_NOQUORUM, false, fx);

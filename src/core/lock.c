@@ -260,7 +260,7 @@ static bool has_what_it_refused(const struct rl_lock *l, const struct rl_event *
 {
 	if (e->reply.identified)
 		return false;
-	if (e->reply.operation == RL_OP_SLOT_RELEASE)
+	if (l->policy->slots && e->reply.operation == l->policy->asks[REDLOCK_OP_RELEASE].request)
 		return false;                                  /* whichever slot it was */
 	return (int32_t)(e->reply.seq - l->claim.seq) > 0; /* not of the token before */
 }
@@ -337,7 +337,7 @@ static int on_reply(struct rl_lock *l, const struct rl_event *e, struct rl_effec
 	if (of_claim && code != REDLOCK_VOTE_YES)
 		note_missing_key(l, e, code);
 	if (of_claim && code == REDLOCK_VOTE_YES && other_slot)
-		rl_slots_return(e->node, fx);
+		rl_slots_return(l, e->node, fx);
 	if (current)
 		count(l, e, tells, code, fx);
 	return 0;

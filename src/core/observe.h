@@ -11,8 +11,8 @@
 
 #include <redlock/redlock.h>
 
-/* X(name, its words in a trace line: NULL if it has more to say than words, event: 0 if it is not an event).
- * Events of one handle that wait together are pulled in this order. */
+/* X(name, its words in a trace line: NULL if the line is made by other code, as it has values; event: 0 if it
+ * is not an event). Events of one handle that wait together are pulled in this order. */
 #define RL_OBSERVE_MAP(X)                                                                                    \
 	X(DONE, NULL, REDLOCK_EVENT_DONE)                                                                        \
 	X(DANGER, "danger", REDLOCK_EVENT_DANGER)                                                                \

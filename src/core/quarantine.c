@@ -10,8 +10,8 @@ enum { REPAIR = 10 };
 void rl_quarantine_keep(struct rl_lock *l, const struct rl_event *e)
 {
 	int64_t left = e->reply.vote.left_ms;
-	if (l->numbers != NULL)
-		l->numbers->of[e->node] = rl_time_add(e->now_ns, left > 0 ? rl_time_ms((uint64_t)left) : 0);
+	if (l->numbers != NULL) /* 0: nobody can wait for the end */
+		l->numbers->of[e->node] = left >= 0 ? rl_time_add(e->now_ns, rl_time_ms((uint64_t)left)) : 0;
 }
 
 /* So many quarantines end before that of this node. */
@@ -27,7 +27,8 @@ static unsigned rank(const struct rl_lock *l, uint32_t nodes, unsigned node)
 }
 
 /* When so many are over that a quorum can vote, if those that have not answered yet say yes; 0: they are not
- * what a quorum lacks. A node in quarantine is not asked, so that its vote is there first. */
+ * what a quorum lacks, or one of them has no end that is known. A node in quarantine is not asked, so that
+ * its vote is there first. */
 static uint64_t find_end(const struct rl_lock *l, struct rl_count c)
 {
 	uint32_t nodes = rl_round_voted(l, REDLOCK_VOTE_QUARANTINE);

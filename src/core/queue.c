@@ -8,8 +8,10 @@
 
 /* ---- the gate ---- */
 
-/* A gate that was passed over is tried again after this time. */
+/* A gate that was passed over is tried again after this time, and after twice that for each time that it was
+ * won in vain. */
 #define COMES_BACK_NS (1000 * RL_NS_PER_MS)
+enum { MOST_VAIN = 3 };
 
 /* A key that ends later by more than the way of an answer was renewed, or is another one. */
 #define ENDS_LATER_NS (5 * RL_NS_PER_MS)
@@ -23,7 +25,7 @@ static uint8_t gate_at(const struct rl_lock *l, const struct rl_event *e, unsign
 
 bool rl_queue_choose_gate(struct rl_lock *l, const struct rl_event *e)
 {
-	if (rl_time_stamp_ms(e->now_ns) - l->queue.passed_ms >= COMES_BACK_NS / RL_NS_PER_MS) {
+	if (rl_time_stamp_ms(e->now_ns) - l->queue.passed_ms >= COMES_BACK_NS / RL_NS_PER_MS << l->queue.vain) {
 		l->queue.passed = 0;
 		l->queue.back = false;
 	}
@@ -38,6 +40,18 @@ void rl_queue_pass_over(struct rl_lock *l, uint64_t now)
 {
 	l->queue.passed = (uint8_t)((l->queue.passed + 1) % l->rules->node_count);
 	l->queue.passed_ms = rl_time_stamp_ms(now);
+}
+
+void rl_queue_count_vain(struct rl_lock *l)
+{
+	if (l->queue.vain < MOST_VAIN)
+		l->queue.vain++;
+}
+
+void rl_queue_forget_vain(struct rl_lock *l)
+{
+	if (l->queue.passed == 0)
+		l->queue.vain = 0;
 }
 
 void rl_queue_find_gate(struct rl_lock *l, const struct rl_event *e)

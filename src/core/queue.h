@@ -49,8 +49,13 @@ void rl_queue_find_gate(struct rl_lock *lock, const struct rl_event *event);
  * changed, and the old one still has this waiter's place, which must be left first. */
 bool rl_queue_choose_gate(struct rl_lock *lock, const struct rl_event *event);
 
-/* The gate was silent: makes the next node the gate. */
+/* The gate was silent, or won in vain: makes the next node the gate. */
 void rl_queue_pass_over(struct rl_lock *lock, uint64_t now_ns);
+
+/* The gate was won in vain: it is tried again later each time. That is forgotten when it refuses: then it has
+ * a place for the waiter. */
+void rl_queue_count_vain(struct rl_lock *lock);
+void rl_queue_forget_vain(struct rl_lock *lock);
 
 /* If the node of this REPLY was passed over, it has answered: it may be the gate again. */
 void rl_queue_come_back(struct rl_lock *lock, const struct rl_event *event);

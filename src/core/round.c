@@ -11,7 +11,7 @@
 
 uint32_t rl_round_next_seq(struct rl_lock *l)
 {
-	l->last_seq += l->last_seq != UINT32_MAX ? 1 : 2; /* 0 is nobody's */
+	l->last_seq += l->last_seq != UINT32_MAX ? 1 : 2; /* 0 means no operation */
 	return l->last_seq;
 }
 
@@ -206,8 +206,8 @@ uint64_t rl_round_retry_pause(const struct rl_lock *l)
 
 uint64_t rl_round_retry_longest(const struct rl_lock *l)
 {
-	enum { LONGEST = 8 };
-	return l->rules->node_timeout_ns / LONGEST;
+	enum { PARTS = 8 };
+	return l->rules->node_timeout_ns / PARTS;
 }
 
 void rl_round_retry_grow(struct rl_lock *l)

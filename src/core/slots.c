@@ -70,16 +70,16 @@ bool rl_slots_confirm(struct rl_lock *l, const struct rl_event *e, struct rl_eff
 	for (unsigned i = 0; i < l->rules->node_count; i++)
 		if (given(l, i) != 0 && given(l, i) != slot) {
 			l->claim.refused |= 1u << i;
-			rl_slots_return(i, fx);
+			rl_slots_return(l, i, fx);
 		}
 	return true;
 }
 
-void rl_slots_return(unsigned node, struct rl_effects *fx)
+void rl_slots_return(const struct rl_lock *l, unsigned node, struct rl_effects *fx)
 {
 	/* Neither a grant nor a late vote sends anything else. */
 	assert(fx->send.operation == RL_OP_NONE || fx->send.keeps);
-	fx->send.operation = RL_OP_SLOT_RELEASE;
+	fx->send.operation = l->policy->asks[REDLOCK_OP_RELEASE].request;
 	fx->send.seq = 0;
 	fx->send.nodes |= 1u << node;
 	fx->send.owed |= 1u << node;

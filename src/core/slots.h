@@ -27,7 +27,7 @@ bool rl_slots_confirm(struct rl_lock *lock, const struct rl_event *event, struct
 
 /* A yes for another slot than the one that is held has come: that one is given back at once. Else that
  * slot may stay blocked: where two holders have left keys of it, no quorum has it to give. */
-void rl_slots_return(unsigned node, struct rl_effects *effects);
+void rl_slots_return(const struct rl_lock *lock, unsigned node, struct rl_effects *effects);
 
 /* Whether this is a yes for another slot than the one that is held: of this one the node has nothing. */
 bool rl_slots_is_other(const struct rl_lock *lock, const struct rl_event *event);

@@ -205,6 +205,7 @@ struct rl_queue {
 	uint8_t obstacle; /* of several names: the one that somebody else has, 1: the first; 0: none is known */
 	uint8_t line; /* the same: the one that it waits for in a queue, 0: the first; `turn` is that name's */
 	enum rl_stage stage : 2;
+	unsigned vain : 2;       /* so often in a row a gate was won in vain */
 	bool beside : 1;         /* nodes other than the gate may have our place in their queues, too */
 	bool contended : 1;      /* others want the lock */
 	bool placed : 1;         /* the gate may have our place in its queue */
@@ -278,11 +279,11 @@ enum rl_event_kind {
 	RL_EV_HAND,
 	RL_EV_LEAP,
 	RL_EV_PASS,
-	RL_EV_RECALL, /* a waiter elsewhere wants what is held or kept; or it can no longer ask for it */
+	RL_EV_RECALL, /* a waiter elsewhere wants what is held or kept, or can no longer ask for it */
 	RL_EV_LATE,   /* the caller learns of its grant after the validity: the acquire fails */
 	RL_EV_GUARDED,
-	RL_EV_SHORTER /* a node refuses the TTL of the round; that of the rules is shorter. STATE: it is not asked
-	               */
+	RL_EV_SHORTER /* a node refuses the TTL of the round; that of the rules is shorter. Is REDLOCK_E_STATE if
+	               * the node is not asked any more */
 };
 
 /*

@@ -60,7 +60,7 @@ struct rl_vote {
 	int32_t ours;    /* 1: the key has our token */
 	int64_t size;    /* of the key's value; of a shared lock, the number of holders */
 	int64_t pttl_ms; /* of the key; -1: it has no end, -2: there is no key */
-	int64_t left_ms; /* of the quarantine */
+	int64_t left_ms; /* of the quarantine; -1: its end is not known */
 	int64_t time_ms; /* of the server */
 	int64_t number;  /* the fencing token */
 	union {

@@ -35,6 +35,8 @@
 	X(SSL_CTX_load_verify_file)                                                                              \
 	X(SSL_CTX_new)                                                                                           \
 	X(SSL_CTX_sess_set_new_cb)                                                                               \
+	X(SSL_CTX_set_default_passwd_cb)                                                                         \
+	X(SSL_CTX_set_default_passwd_cb_userdata)                                                                \
 	X(SSL_CTX_set_default_verify_paths)                                                                      \
 	X(SSL_CTX_set_options)                                                                                   \
 	X(SSL_CTX_set_verify)                                                                                    \

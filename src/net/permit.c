@@ -12,15 +12,17 @@
 
 /* ---- a node that does not vote ---- */
 
-uint64_t rl_permit_left_ms(const struct rl_node *n, uint64_t now_ns)
+int64_t rl_permit_left_ms(const struct rl_node *n, uint64_t now_ns)
 {
 	uint64_t left_ns = rl_time_sub(n->admission->over_ns, now_ns);
-	return left_ns / RL_NS_PER_MS + (left_ns % RL_NS_PER_MS > 0);
+	if (n->admission->opinion.has_no_end)
+		return -1;
+	return (int64_t)(left_ns / RL_NS_PER_MS + (left_ns % RL_NS_PER_MS > 0));
 }
 
 static struct rl_vote refusal(const struct rl_node *n, enum redlock_vote_code code, uint64_t now_ns)
 {
-	return (struct rl_vote){.code = code, .left_ms = (int64_t)rl_permit_left_ms(n, now_ns)};
+	return (struct rl_vote){.code = code, .left_ms = rl_permit_left_ms(n, now_ns)};
 }
 
 bool rl_permit_next(struct rl_node *n, struct rl_answer *ret, uint64_t now_ns)

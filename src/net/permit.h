@@ -49,8 +49,8 @@ struct rl_vote rl_permit_vote_anew(struct rl_node *node, const struct rl_entry *
  * scripts uses transactions. */
 enum redlock_vote_code rl_permit_of_talk(const struct rl_node *node);
 
-/* How long the quarantine of a node lasts at most, as far as is known. */
-uint64_t rl_permit_left_ms(const struct rl_node *node, uint64_t now_ns);
+/* How long the quarantine of a node lasts at most, as far as is known; -1: it has not begun. */
+int64_t rl_permit_left_ms(const struct rl_node *node, uint64_t now_ns);
 
 /* When the quarantine should be over, if a request was refused for it. */
 uint64_t rl_permit_deadline(const struct rl_node *node);

@@ -32,7 +32,7 @@ static bool read_place(const char *text, struct rl_redirect *r)
 	return true;
 }
 
-static enum rl_redirect_kind read_kind(const char *error, struct rl_redirect *r)
+enum rl_redirect_kind rl_redirect_read(const char *error, struct rl_redirect *r)
 {
 	if (begins(error, "MOVED ") && read_place(error + strlen("MOVED "), r))
 		return RL_REDIRECT_MOVED;
@@ -59,6 +59,6 @@ bool rl_redirect_keep(struct rl_redirect *r, enum rl_redirect_kind kind, const s
 
 bool rl_redirect_take(struct rl_redirect *r, const struct rl_outbox *asked, const char *error)
 {
-	enum rl_redirect_kind kind = r->kind = read_kind(error, r);
+	enum rl_redirect_kind kind = r->kind = rl_redirect_read(error, r);
 	return kind != RL_REDIRECT_NONE && rl_redirect_keep(r, kind, asked);
 }

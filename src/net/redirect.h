@@ -30,6 +30,9 @@ struct rl_redirect {
 	struct rl_buffer bytes;
 };
 
+/* Returns what an error says. MOVED and ASK: `redirect` then has the slot, the host and the port. */
+enum rl_redirect_kind rl_redirect_read(const char *error, struct rl_redirect *redirect);
+
 /* Keeps the front entry of `asked`. False: out of memory. */
 bool rl_redirect_keep(struct rl_redirect *redirect, enum rl_redirect_kind kind,
                       const struct rl_outbox *asked);

@@ -6,14 +6,14 @@
 #include "net/submit.h"
 #include "proto/answer.h"
 
-/* Texts point into the reply, which is gone when WAIT is answered: nobody needs those of a yes, as a client
- * whose nodes wait for replicas hands nothing over. */
+/* Drops the texts of the answer: they point into the buffer of the reply, which the reply to WAIT overwrites.
+ * Only a hand-over needs the texts of a yes, and clients whose nodes wait for replicas hand nothing over. */
 bool rl_replicas_hold(struct rl_node *n, const struct rl_answer *answer)
 {
 	if (answer->vote.code != REDLOCK_VOTE_YES)
 		return false;
 	n->held = *answer;
-	n->held.vote.told &= RL_TOLD(TOKEN) - 1;
+	n->held.vote.told &= RL_TOLD(TOKEN) - 1; /* numbers only: TOKEN is the first text in core/vote.h */
 	n->held.vote.token = n->held.vote.offer = (struct rl_slice){"", 0};
 	rl_outbox_hold_front(&n->link.outbox);
 	return true;
@@ -48,8 +48,8 @@ bool rl_replicas_take(struct rl_node *n, const struct rl_reply *reply, struct rl
 		if (made && (n->unreplicated || entry.given_up) && !rl_submit_give_back(n, &entry))
 			n->ledger.lingering++;
 		*ret = n->held;
-		rl_outbox_pop(asked);
+		rl_outbox_pop(asked); /* the request, whose entry was kept */
 	}
-	rl_outbox_pop(asked);
+	rl_outbox_pop(asked); /* WAIT */
 	return held;
 }

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * RESP: reads replies. The reader is hiredis's, and resp.c is the only file that sees it.
- * A reply is a value in a fixed arena: no allocation per reply, and a server that promises or sends more than
- * any command of ours asks for counts as garbage: buffers do not grow. The contract is proved
- * (spec/proof/contracts).
+ * Reads RESP replies with the reader of hiredis, which only resp.c includes. A reply is stored in a fixed
+ * arena, so no memory is allocated per reply. A reply larger than any of our commands can have is garbage: no
+ * buffer grows for it. The contract is proved (spec/proof/contracts).
  */
 #ifndef RL_NET_RESP_H
 #define RL_NET_RESP_H
@@ -18,7 +17,7 @@
 #define RL_RESP_ARENA 4096     /* bytes of text kept per reply; what is longer is cut, its length is kept */
 #define RL_RESP_NESTED 1024    /* values inside of the elements of a nested reply, all together */
 #define RL_RESP_UNPARSED 65536 /* bytes of an unfinished reply */
-#define RL_RESP_ROOM 16384     /* bytes that are received at once: a whole record of TLS */
+#define RL_RESP_ROOM 16384     /* most bytes received per read: one TLS record */
 
 struct rl_resp {
 	void *reader;
@@ -28,7 +27,7 @@ struct rl_resp {
 	size_t arena_used;
 	size_t used; /* bytes consumed so far of those received: as short replies, or by the reader */
 	size_t received;
-	char arena[RL_RESP_ARENA]; /* from here to the end all is written before it is read */
+	char arena[RL_RESP_ARENA]; /* this and `room` are never cleared: they are written before they are read */
 	char room[RL_RESP_ROOM];
 };
 
@@ -46,9 +45,9 @@ bool rl_resp_received(struct rl_resp *resp, size_t size);
 /* The next whole reply: 1, and it is valid until the next call; 0: more bytes are needed; -1: garbage. */
 int rl_resp_next(struct rl_resp *resp, const struct rl_reply **ret_reply);
 
-/* Whether `bytes` begin with one of the replies that nearly all operations get: "+OK", ":0", ":1" or a null
- * string, whole with its line end. A whole parser would cost ten times as much as to compare these bytes.
- * Returns the size of that reply, and its value; 0 for everything else. */
+/* Reads one of the short replies that most operations get: "+OK", ":0", ":1" or a null string, complete with
+ * its line end. Returns the size of the reply, or 0 if `bytes` begin otherwise. A comparison costs a tenth of
+ * the parser. */
 /*@ requires \valid_read(bytes + (0 .. size - 1)) && \valid(ret_value);
     requires \separated(ret_value, bytes + (0 .. size - 1));
     assigns *ret_value;
@@ -60,8 +59,8 @@ int rl_resp_next(struct rl_resp *resp, const struct rl_reply **ret_reply);
              (bytes[0] == '$' && bytes[1] == '-' && ret_value->type == RL_REPLY_NIL)); */
 size_t rl_resp_short(const char *bytes, size_t size, struct rl_reply_value *ret_value);
 
-/* Takes the bytes that were received and not read yet, for a caller that reads them in another way; valid
- * until more is received. False: a reply is half read. */
+/* Takes the received bytes that were not read yet, for a caller with a parser of its own (asker.c). They are
+ * valid until more is received. Returns false if a reply is half read. */
 bool rl_resp_take(struct rl_resp *resp, struct rl_slice *ret_bytes);
 
 #endif

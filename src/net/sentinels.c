@@ -12,6 +12,7 @@
 
 #define ANSWER_NS (1000 * RL_NS_PER_MS)
 #define QUIET_NS (10000 * RL_NS_PER_MS)
+#define HEED_NS (100 * RL_NS_PER_MS) /* for so long the first answer waits for the others */
 
 /* Ids in the poller: each Sentinel begins this far above the one before. */
 #define WATCH_ID_STEP (RL_WATCH_LINKS << 17)
@@ -31,6 +32,7 @@ struct sentinel {
 struct rl_sentinels {
 	struct rl_link *link; /* of the node */
 	unsigned count;
+	uint64_t heed_ns; /* until when an answer that has come waits for the others; 0: none does */
 	struct rl_address chosen;
 	char host[64];
 	struct sentinel *list[RL_URL_SENTINELS];
@@ -132,24 +134,43 @@ static uint64_t confirmed_ns(const struct rl_sentinels *s, const struct rl_addre
 	return newest_ns;
 }
 
+static bool is_asking(const struct rl_sentinels *s)
+{
+	bool asking = false;
+	for (unsigned i = 0; i < s->count; i++)
+		asking |= s->list[i]->asking;
+	return asking;
+}
+
 /* Tells the link how old the address is, and whether a Sentinel that is being asked may still confirm it. */
 static void confirm(struct rl_sentinels *s)
 {
 	struct rl_dial *d = &s->link->dial;
-	bool asking = false;
-	for (unsigned i = 0; i < s->count; i++)
-		asking |= s->list[i]->asking;
 	if (s->chosen.length > 0)
 		d->told_ns = confirmed_ns(s, &s->chosen);
-	d->confirms = asking && d->told_ns < d->asked_ns;
+	d->confirms = is_asking(s) && d->told_ns < d->asked_ns;
 }
 
+/* Whether no answer that is still to come can count for more: the Sentinel has changed its mind, most of them
+ * name this address, or none is asked. Else a Sentinel that is wrong would be followed if it answers first.
+ */
+static bool is_settled(const struct rl_sentinels *s, const struct sentinel *best)
+{
+	return best->changed_ns > 0 || count_of(s, &best->address) > s->count / 2 || !is_asking(s);
+}
+
+/* A Sentinel has named an address. */
 static void found(struct rl_sentinels *s, uint64_t now_ns)
 {
 	struct rl_lookup_result result = {.addresses.count = 1};
 	const struct sentinel *best = choose(s);
 	if (best == NULL || (!s->link->dial.seeks && rl_socket_same_address(&best->address, &s->chosen)))
 		return;
+	if (s->link->dial.seeks && !is_settled(s, best) && (s->heed_ns == 0 || now_ns < s->heed_ns)) {
+		s->heed_ns = s->heed_ns > 0 ? s->heed_ns : rl_time_add(now_ns, HEED_NS);
+		return;
+	}
+	s->heed_ns = 0;
 	result.addresses.list[0] = s->chosen = best->address;
 	snprintf(s->host, sizeof s->host, "%s", best->host);
 	rl_link_found(s->link, &result, confirmed_ns(s, &s->chosen), now_ns);
@@ -160,15 +181,13 @@ static void give_up(struct rl_sentinels *s, uint64_t now_ns)
 {
 	struct rl_lookup_result result = {.certain = true};
 	const char *why = "";
-	bool asking = false;
 	for (unsigned i = 0; i < s->count; i++) {
 		const struct sentinel *one = s->list[i];
-		asking |= one->asking;
 		result.certain &= one->knows_none;
 		if (!one->knows_none && why[0] == '\0')
 			why = one->link.failure_text;
 	}
-	if (asking || !s->link->dial.seeks)
+	if (is_asking(s) || !s->link->dial.seeks)
 		return;
 	if (result.certain)
 		snprintf(result.why, sizeof result.why, "no Sentinel knows a master %.63s", s->link->endpoint.master);
@@ -350,7 +369,7 @@ void rl_sentinels_ready(struct rl_sentinels *s, uint32_t watch_id, uint32_t even
 		while (take_next(s, one, now_ns)) {
 		}
 		settle(one, now_ns);
-		if (one->told_ns != told_ns)
+		if (one->told_ns != told_ns || (s->heed_ns > 0 && asking && !one->asking))
 			found(s, now_ns);
 		confirm(s);
 		if (asking && !one->asking)
@@ -370,7 +389,7 @@ static uint64_t deadline_of(const struct sentinel *one)
 
 uint64_t rl_sentinels_deadline(const struct rl_sentinels *s)
 {
-	uint64_t next = UINT64_MAX;
+	uint64_t next = s != NULL && s->heed_ns > 0 ? s->heed_ns : UINT64_MAX;
 	for (unsigned i = 0; s != NULL && i < s->count; i++)
 		next = rl_time_min(next, deadline_of(s->list[i]));
 	return next;
@@ -393,6 +412,8 @@ void rl_sentinels_tick(struct rl_sentinels *s, uint64_t now_ns)
 			tick(s, s->list[i], now_ns);
 	if (!due)
 		return;
+	if (s->heed_ns > 0)
+		found(s, now_ns);
 	confirm(s);
 	give_up(s, now_ns);
 }

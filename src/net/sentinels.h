@@ -2,8 +2,10 @@
 /*
  * The Sentinels of one node, which say where its master is (SENTINEL get-master-addr-by-name), and again when
  * it changes (+switch-master). All of them are asked at once, each on a link of its own, so that a hung one
- * costs nothing. The first answer counts until another is better: the newest change of mind of any Sentinel,
- * and as long as none has changed its mind the address that most of them name, of equals the first listed.
+ * costs nothing where most of the others agree. The newest change of mind of any Sentinel counts; as long as
+ * none has changed its mind the address that most of them name, of equals the first listed. Before most of
+ * the listed ones agree, the first answer waits 100 ms for others. Until it is found to be wrong, it counts
+ * from then on.
  *
  * A guarded node votes only at an address that most of the listed Sentinels have named lately:
  * rl_dial.told_ns is when they were asked (rl_record_is_aged()).

@@ -436,9 +436,16 @@ static bool is_any_foreign(const struct rl_set *set)
 	return false;
 }
 
+/* The nodes that do not answer may have their records. */
+static void refuse_until_told(struct rl_set_opinion *ret)
+{
+	refuse(ret, REDLOCK_VOTE_QUARANTINE,
+	       "it has no record of the guarded node set and waits for a node that has one");
+	ret->has_no_end = true;
+}
+
 /* Judges a node without a record. It is refused where the set is known to be guarded. Else its vote waits
- * while another node may still report a record, and then counts as plain, unless a guard is required: fewer
- * of these votes than a quorum grant nothing. */
+ * while another node may still report a record, and then counts as plain, unless a guard is required. */
 static void judge_bare(const struct rl_set *set, struct rl_set_opinion *ret)
 {
 	if (set->config[0] != '\0' || is_any_being_readmitted(set))
@@ -448,8 +455,10 @@ static void judge_bare(const struct rl_set *set, struct rl_set_opinion *ret)
 		       "another node of this list is a member of a guarded set of other nodes");
 	else if (set->is_plain || (set->awaited == 0 && !is_required(set)))
 		ret->kind = RL_SET_ASK;
-	else if (count_without(set) < set->quorum || set->awaited != 0)
+	else if (set->awaited != 0)
 		ret->kind = RL_SET_HOLD;
+	else if (count_without(set) < set->quorum)
+		refuse_until_told(ret);
 	else if (set->told_guarded)
 		refuse(ret, REDLOCK_VOTE_UNGUARDED,
 		       "its record of the guarded node set is gone: `redlock init` writes it anew");

@@ -123,6 +123,7 @@ struct rl_set_opinion {
 	char pass[RL_SET_PASS + 1];
 	enum redlock_vote_code vote; /* REFUSE */
 	const char *why;             /* a sentence; NULL: as the vote */
+	bool has_no_end;             /* REFUSE: the quarantine begins when another node tells its record */
 	const char *objection;       /* PASSES: why a lock with a fencing token does not count its vote; NULL */
 };
 

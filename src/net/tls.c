@@ -13,15 +13,16 @@
 struct rl_tls_context {
 	SSL_CTX *ctx;
 	BIO_METHOD *socket_method;
-	char *name; /* instead of each host; NULL: none */
+	char *name; /* the name that certificates must have; NULL: the host of each URL */
 	bool insecure;
+	bool has_passphrase; /* a file, as it was loaded */
 };
 
 struct rl_tls {
 	struct rl_tls_context *context;
 	SSL *ssl;
 	int fd;
-	ssize_t socket_error; /* of the socket under the last call */
+	ssize_t socket_error; /* the socket's error in the last call; 0: none */
 	bool wants_write;
 	char error[160];
 };
@@ -85,8 +86,8 @@ static bool is_too_old(int reason)
 	       reason == SSL_R_UNKNOWN_SSL_VERSION;
 }
 
-/* Empties the queue; its first entry names the cause. Returns -EPROTO, -EKEYREJECTED, or -EPROTONOSUPPORT:
- * the peer does not speak TLS. */
+/* Empties OpenSSL's error queue and describes its first entry in t->error. Returns -EKEYREJECTED if the
+ * server refuses our certificate, -EPROTONOSUPPORT if it does not speak TLS, -EPROTO otherwise. */
 static ssize_t take_error(struct rl_tls *t)
 {
 	const struct rl_openssl *o = rl_openssl();
@@ -113,7 +114,8 @@ static ssize_t take_error(struct rl_tls *t)
 	return refused ? -EKEYREJECTED : plain ? -EPROTONOSUPPORT : -EPROTO;
 }
 
-/* From the return value of an SSL_ function to ours. */
+/* Translates the result of an SSL_ function that failed: -EAGAIN, 0 at the end of the stream, the error of
+ * the socket, or that of take_error(). */
 static ssize_t outcome(struct rl_tls *t, int result)
 {
 	const struct rl_openssl *o = rl_openssl();
@@ -151,7 +153,7 @@ struct rl_tls *rl_tls_new(struct rl_tls_context *c, struct rl_tls_peer *peer, in
 	o->SSL_set_ex_data(t->ssl, 0, peer);
 	o->SSL_ctrl(t->ssl, SSL_CTRL_MODE, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER,
 	            NULL);
-	/* An address is checked as one, and not sent as a name. */
+	/* An IP address must match the certificate as an address, and is not sent as a server name (RFC 6066). */
 	if (o->X509_VERIFY_PARAM_set1_ip_asc(o->SSL_get0_param(t->ssl), host) != 1 &&
 	    (o->SSL_set1_host(t->ssl, host) != 1 ||
 	     o->SSL_ctrl(t->ssl, SSL_CTRL_SET_TLSEXT_HOSTNAME, TLSEXT_NAMETYPE_host_name,
@@ -226,7 +228,8 @@ void rl_tls_free(struct rl_tls *t, bool orderly)
 	if (orderly)
 		(void)o->SSL_shutdown(t->ssl);
 	else
-		o->SSL_set_shutdown(t->ssl, SSL_SENT_SHUTDOWN); /* else its session could not be taken up again */
+		o->SSL_set_shutdown(t->ssl,
+		                    SSL_SENT_SHUTDOWN); /* without this, SSL_free() makes the session not resumable */
 	o->SSL_free(t->ssl);
 	o->ERR_clear_error();
 	free(t);
@@ -234,7 +237,7 @@ void rl_tls_free(struct rl_tls *t, bool orderly)
 
 /* ---- context ---- */
 
-/* Keeps the newest session of a server; 1: it is ours now. */
+/* Keeps the newest session of a server. Returns 1: OpenSSL leaves its reference to us. */
 static int new_session(SSL *ssl, SSL_SESSION *session)
 {
 	struct rl_tls_peer *peer = rl_openssl()->SSL_get_ex_data(ssl, 0);
@@ -243,14 +246,31 @@ static int new_session(SSL *ssl, SSL_SESSION *session)
 	return 1;
 }
 
-/* A key does not load: none is there, it is that of another certificate, or it has a passphrase, say. */
-static void explain_key(const struct rl_openssl *o, const struct rl_tls_options *options, const char *key,
-                        char *why, size_t size)
+/* A library does not ask people, and OpenSSL would: on the terminal, or else by reading the standard input.
+ */
+static int refuse_passphrase(char *buffer, int size, int writing, void *context)
 {
+	(void)buffer;
+	(void)size;
+	(void)writing;
+	((struct rl_tls_context *)context)->has_passphrase = true;
+	return -1;
+}
+
+/* Says why a private key did not load: it has a passphrase, it belongs to another certificate, the file has
+ * none, or OpenSSL cannot read it. */
+static void explain_key(const struct rl_tls_context *c, const struct rl_tls_options *options, char *why,
+                        size_t size)
+{
+	const struct rl_openssl *o = rl_openssl();
+	const char *key = options->key_file != NULL ? options->key_file : options->cert_file;
 	unsigned long code = o->ERR_get_error();
 	const char *reason = code != 0 ? o->ERR_reason_error_string(code) : NULL;
 	bool mismatch = ERR_GET_LIB(code) == ERR_LIB_X509 && ERR_GET_REASON(code) == X509_R_KEY_VALUES_MISMATCH;
-	if (mismatch && options->key_file != NULL)
+	if (c->has_passphrase)
+		snprintf(why, size, "%s: its key has a passphrase, which nobody is asked for: give a key without one",
+		         key);
+	else if (mismatch)
 		snprintf(why, size, "%s: is not the key of the certificate %s", key, options->cert_file);
 	else if (options->key_file == NULL)
 		snprintf(why, size, "%s: has no private key in it: give the file of the key as well", key);
@@ -290,7 +310,7 @@ static bool load_files(const struct rl_tls_context *c, const struct rl_tls_optio
 	else if (cert != NULL && o->SSL_CTX_use_certificate_chain_file(c->ctx, cert) != 1)
 		snprintf(why, size, "%s: has no certificate in it", cert);
 	else if (key != NULL && o->SSL_CTX_use_PrivateKey_file(c->ctx, key, SSL_FILETYPE_PEM) != 1)
-		explain_key(o, options, key, why, size);
+		explain_key(c, options, why, size);
 	else if (key != NULL && cert == NULL)
 		snprintf(why, size, "%s: a key without a certificate: give that as well", key);
 	else if (key != NULL && o->SSL_CTX_check_private_key(c->ctx) != 1)
@@ -311,12 +331,15 @@ static bool set_up(struct rl_tls_context *c, const struct rl_tls_options *option
 	o->BIO_meth_set_read(c->socket_method, socket_read);
 	o->BIO_meth_set_ctrl(c->socket_method, socket_control);
 	o->SSL_CTX_ctrl(c->ctx, SSL_CTRL_SET_MIN_PROTO_VERSION, TLS1_2_VERSION, NULL);
-	/* Many servers close without a word: the end of the stream is told by the protocol above. */
+	/* Many servers close without close_notify. RESP shows whether a reply is complete, so this loses nothing.
+	 */
 	o->SSL_CTX_set_options(c->ctx, SSL_OP_IGNORE_UNEXPECTED_EOF);
 	o->SSL_CTX_set_verify(c->ctx, options->insecure ? SSL_VERIFY_NONE : SSL_VERIFY_PEER, NULL);
 	o->SSL_CTX_ctrl(c->ctx, SSL_CTRL_SET_SESS_CACHE_MODE,
 	                SSL_SESS_CACHE_CLIENT | SSL_SESS_CACHE_NO_INTERNAL_STORE, NULL);
 	o->SSL_CTX_sess_set_new_cb(c->ctx, new_session);
+	o->SSL_CTX_set_default_passwd_cb(c->ctx, refuse_passphrase);
+	o->SSL_CTX_set_default_passwd_cb_userdata(c->ctx, c);
 	c->insecure = options->insecure;
 	c->name = options->name != NULL ? strdup(options->name) : NULL;
 	return options->name == NULL || c->name != NULL;

@@ -32,7 +32,8 @@ struct rl_tls_peer {
 /* One connection. */
 struct rl_tls;
 
-/* Loads OpenSSL, certificates and keys. NULL: `why` says what is wrong. */
+/* Loads OpenSSL, certificates and keys. NULL: `why` says what is wrong. If it is about a file of the options,
+ * it begins with that path and a colon. */
 struct rl_tls_context *rl_tls_context_new(const struct rl_tls_options *options, char *why, size_t why_size);
 void rl_tls_context_free(struct rl_tls_context *context);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Signals that end a blocking call. They are blocked while the call works, and let in while it waits, as
- * ppoll(2) and epoll_pwait(2) do it: a signal that comes between two waits ends the next one, and none is
+ * the waits of poller.c and wake.c do: a signal that comes between two waits ends the next one, and none is
  * lost. Faults (SIGSEGV and the like) are never blocked, nor what the process ignores.
  */
 #ifndef RL_OS_SIGNALS_H

@@ -56,7 +56,9 @@ enum rl_script {
 	    RL_SCRIPT_COUNT
 };
 
-enum { RL_OP_WORDS = 17 }; /* before a login more than 10 are refused: so many have guarded forms alone */
+/* A server refuses a request of more than 10 words before the login. Only guarded forms have so many, and
+ * they are sent after it. */
+enum { RL_OP_WORDS = 17 };
 
 /* The words that are rules of the lock: `rule_` and the field of struct rl_rules in signatures. */
 enum rl_rule_word {

@@ -117,8 +117,20 @@ answer() { # CODE ANSWER COMMAND...
 	has_keys 0 "$all" job
 	state 0 "on 3 of 3 nodes" <<<$'1 set job 1999999999\n2 set job 1999999999\n3 set job 1999999999'
 	has_keys 0 "$all" job
-	state 1 "not a lock that a token ends" <<<$'1 rpush job x\n2 rpush job x'
-	has_keys 2 "$all" job
+	state 0 "deleted the key 'job' of type list on 2 of 3 nodes" <<<$'1 rpush job x\n2 rpush job x'
+	has_keys 0 "$all" job
+	state 0 "deleted the key 'job' of type hash on 1 of 3 nodes" <<<$'1 set job x px 60000\n2 hset job f 1'
+	has_keys 0 "$all" job
+	state 0 "deleted the key '{job}:redlock:slots' of type string on 2 of 3 nodes" <<<$'1 set {job}:redlock:slots 3\n2 set {job}:redlock:slots 3'
+	has_keys 0 "$all" '{job}:redlock:slots'
+	state 1 "nobody holds it" <<<$'1 set {job}:redlock:fence 3\n2 set {job}:redlock:slots 3 px 60000'
+	has_keys 1 "$all" '{job}:redlock:fence'
+	has_keys 1 "$all" '{job}:redlock:slots'
+	on_nodes "$all" del job
+	on_nodes "$all" rpush job x
+	on_nodes "$all" acl setuser part reset on '>x' '~*' '&*' +@all -dump
+	want 76 rl break --yes --user part --password-file <(echo x) job
+	says "help acl"
 	want 64 rl break --yes '{a}:redlock:queue'
 }
 
@@ -145,6 +157,30 @@ answer() { # CODE ANSWER COMMAND...
 	)
 	[[ $output == *"break 'job': "*" 1" ]]
 	has_value 1 job another
+}
+
+@test "a foreign key that is not the one that was shown stays" {
+	on_nodes "$all" rpush job x
+	output=$(/usr/bin/python3 - "$REDLOCK_BIN" "$(node_dir 2)/redis.sock" <<-'PYTHON'
+		import os, pty, sys, redis
+		pid, terminal = pty.fork()
+		if pid == 0:
+		    os.execvp(sys.argv[1], [sys.argv[1], "break", "job"])
+		shown = b""
+		try:
+		    while more := os.read(terminal, 65536):
+		        if b"[y/N]" not in shown and b"[y/N]" in shown + more:
+		            redis.Redis(unix_socket_path=sys.argv[2]).lset("job", 0, "y")
+		            os.write(terminal, b"y\n")
+		        shown += more
+		except OSError:
+		    pass
+		print(shown.decode(), os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+	PYTHON
+	)
+	[[ $output == *"Delete it? Its program may still need it."*"the key 'job' on node 2 "*" is not the one that was shown, and stays"* ]]
+	[[ $output == *"deleted the key 'job' of type list on 2 of 3 nodes"*" 0" ]]
+	has_keys 1 "$all" job
 }
 
 @test "--waiters clears a queue and leaves the lock; clients that wait line up anew" {

@@ -49,6 +49,25 @@ refused() { # TEXT LINE REASON
 	shows ttl 3m --ttl
 }
 
+@test "a password of the environment is told with its variable, and never shown; a file goes before it" {
+	show
+	[[ $output != *password\ *\*\*\** && $output == *"# guarded sets are remembered in $STATE_DIRECTORY/redlock"* ]]
+	for variable in REDLOCK_AUTH REDISCLI_AUTH VALKEYCLI_AUTH; do
+		run --separate-stderr env "$variable=s3cret" "$REDLOCK_BIN" config show
+		grep -qE "^# password +\*\*\* +# $variable\$" <<<"$output" || { echo "$output" && return 1; }
+		[[ $output != *s3cret* ]]
+		echo "$output" >"$file" # it is a configuration
+		show
+		exits 0
+		: >"$file"
+	done
+	REDLOCK_AUTH=s3cret show --json
+	json_is '[(s["value"], s["from"]) for s in j["settings"] if s["key"] == "password"] == [("***", "REDLOCK_AUTH")]' 'j["memory"].startswith("/")'
+	[[ $output != *s3cret* ]]
+	REDLOCK_AUTH=s3cret show --password-file /dev/null
+	[[ $output != *REDLOCK_AUTH* ]] || { echo "$output" && return 1; }
+}
+
 @test "a cluster is chosen by flag, environment or file" {
 	cat >"$file" <<-'END'
 		ttl = 1m

@@ -96,6 +96,26 @@ guard_line() { # TEXT: what the last output says of the guard, once
 	done
 }
 
+@test "a node without a record while the others are down or hang is not called silent" {
+	local begin waits="has no record of the guarded node set and waits for a node that has one"
+	made "1 2 3"
+	wiped 1
+	kill_nodes KILL 2
+	kill_nodes STOP 3
+	want 69 rl status -r "$(urls 1 2 3)"
+	grep -q "node 1 .*: QUARANTINE, .*$waits" <<<"$output" || { echo "$output" && return 1; }
+	grep -q "node 3 .*: SILENT, " <<<"$output"
+	want 2 rl doctor -r "$(urls 1 2 3)"
+	grep -q "node 1 .*: it votes after a node that has the record of the set answers" <<<"$output" || { echo "$output" && return 1; }
+	begin=$(date +%s%N)
+	auto 69 "1 2 3" -n job true # which is no reason to wait
+	says "$waits" "if need be after a node that has its record answers"
+	[ $((($(date +%s%N) - begin) / 1000000)) -lt 2400 ] # ten node timeouts are 4000
+	kill_nodes CONT 3
+	want 69 rl status -r "$(urls 1 2 3)"
+	[[ $output == *"QUARANTINE"* && $output != *"$waits"* ]] || { echo "$output" && return 1; }
+}
+
 @test "a list that shares one node with a guarded set is refused by that node's record" {
 	made "1 2 3"
 	auto 76 "3 4 5" -n job touch "$sandbox/entered"

@@ -122,6 +122,56 @@ teardown_file() {
 	server 1 acl setuser default +cluster
 }
 
+# The names are in slots of all three masters; the command's first question goes to one of them alone.
+@test "the last run of a job is known, whichever master has the name" {
+	local n
+	for n in 1 2 3 4 5 6; do
+		want 0 rl run --once-per 1h "job$n" echo ran
+		[ "$output" = ran ]
+		want 0 rl run --once-per 1h "job$n" echo ran
+		[ "$output" = "" ]
+		want 0 rl last "job$n"
+		[[ $output == "began "*", exit code 0 after "* ]]
+	done
+}
+
+@test "status shows all slots of a name, and break ends them, whichever master has it" {
+	local n
+	for n in 1 2 3 4; do
+		want 0 rl acquire --slots 2 "pool$n"
+		want 0 rl acquire --slots 2 "pool$n"
+		want 0 rl status "pool$n"
+		[[ $output == *"2 slots: slot 0 is the name itself"*"slot 1: held by "* ]]
+		[[ $output =~ "slot 1: held by "([^ ]+) ]]
+		want 0 rl break --yes --holder "${BASH_REMATCH[1]}" "pool$n"
+		want 0 rl acquire -n --slots 2 "pool$n"
+	done
+}
+
+# The key is at the new server already, while the former one still has the slot.
+@test "the last run of a job whose slot moves, and several names in such a slot" {
+	local slot from to
+	slot=$(server 0 cluster keyslot moving)
+	for from in 0 1 2; do
+		[[ $(server $from get moving) == *MOVED* ]] || break
+	done
+	to=$(((from + 1) % 3))
+	want 0 rl run --once-per 1h moving true
+	server $to cluster setslot "$slot" importing "$(server $from cluster myid)"
+	server $from cluster setslot "$slot" migrating "$(server $to cluster myid)"
+	server $from migrate 127.0.0.1 "${ports[to]}" '{moving}:redlock:last' 0 5000
+	server $from set '{moving}:here' theirs
+	want 69 rl run -n --also '{moving}:here' '{moving}:there' true
+	says "no server of the cluster serves the name's slot at present: TRYAGAIN" "or the slot has moved (TRYAGAIN)"
+	server $from del '{moving}:here'
+	want 0 rl last moving
+	[[ $output == "began "* ]]
+	want 0 rl run --once-per 1h moving echo ran
+	[ "$output" = "" ]
+	server $from cluster setslot "$slot" stable
+	server $to cluster setslot "$slot" stable
+}
+
 # The last test, as it breaks the cluster: slots of names between 10923 and 16383 have no server.
 @test "a slot without a server is a vote of its own" {
 	local n
@@ -129,6 +179,6 @@ teardown_file() {
 		server $n cluster delslotsrange 10923 16383 || :
 	done
 	want 69 rl acquire -n foo
-	says "no server of the cluster has the name's slot" "wait until a replica takes over"
+	says "no server of the cluster serves the name's slot" "wait until a replica takes over"
 	want 0 rl run bar true
 }

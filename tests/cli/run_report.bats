@@ -14,6 +14,18 @@ load run_helper
 	says "acquired '$job' after"
 }
 
+# Which node is the gate goes by the name and the servers' run_ids, so each of them lacks the key once.
+@test "a node that lacks the holder's key: the waiter has a place all the same" {
+	for node in 1 2 3; do
+		token=$("$REDLOCK_BIN" acquire -n --node-timeout 1s -t 60s --owner somebody "$job")
+		on_node "$node" del "$job"
+		start_run -v --node-timeout 1s "$job" -- true
+		hears "place 1 of 1, held by somebody for "
+		"$REDLOCK_BIN" release --node-timeout 1s "$job" "$token"
+		ends 0
+	done
+}
+
 @test "-v: a line when holder or place change; the last ones are in the JSON" {
 	token=$("$REDLOCK_BIN" acquire -n --node-timeout 5s -t 60s --owner somebody "$job")
 	start_run -v --node-timeout 5s "$job" -c 'while [ ! -e end ]; do sleep 0.05; done'
@@ -43,6 +55,18 @@ load run_helper
 	await "$run_pid" 75
 	[[ $(<err) =~ "busy: held by web-1:42 on "[^,]*", for "[0-9.]*" s at least and renewed, its key expires in 11" ]]
 	free
+}
+
+@test "a wait for keys that are split names no holder, until one has a quorum" {
+	local node
+	for node in $all; do on_node "$node" set "$job" "$(printf '%040d' "$node")|web-$node:1" px 60000; done
+	start_run -v "$job" -- true
+	hears "waiting for '$job', place 1 of 1, split: "
+	[[ $(<err) == *" different holders, none on a quorum ("* && $(<err) != *"held by"* ]] || { cat err && return 1; }
+	on_nodes "$all" set "$job" "$(printf '%040d' 7)|web-7:1" px 60000
+	hears "held by web-7:1"
+	free
+	ends 0
 }
 
 @test "no right to the queue: the nodes are asked once who has the lock, and the place is not known" {

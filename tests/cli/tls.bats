@@ -109,6 +109,19 @@ fails() { # CODE REASON OPTION...
 	fails 78 "$pki/unreadable.key: has no private key that can be read" --cert "$pki/client.crt" --key "$pki/unreadable.key" "${where[@]}"
 	fails 78 "$pki/other.key: is not the key of the certificate $pki/client.crt" --cert "$pki/client.crt" --key "$pki/other.key" "${where[@]}"
 	fails 78 "$pki/client.key: a key without a certificate" --key "$pki/client.key" "${where[@]}"
+	cat "$pki/client.crt" "$pki/other.key" >"$pki/mismatch.pem"
+	fails 78 "$pki/mismatch.pem: is not the key of the certificate" --cert "$pki/mismatch.pem" "${where[@]}"
+}
+
+@test "a key with a passphrase is refused: nobody is asked, and the job's input is not read" {
+	local where=(-r rediss://127.0.0.1:1)
+	openssl pkey -aes256 -passout pass:secret -in "$pki/client.key" -out "$pki/closed.key" 2>/dev/null
+	cat "$pki/client.crt" "$pki/closed.key" >"$pki/closed.pem"
+	for files in "--cert $pki/client.crt --key $pki/closed.key" "--cert $pki/closed.pem"; do
+		# shellcheck disable=SC2086 # two options, or one
+		fails 78 "its key has a passphrase" $files "${where[@]}" <<<secret
+		[[ $stderr != *"pass phrase:"* ]]
+	done
 }
 
 @test "a plain server at rediss:// and a TLS server at redis:// are told apart" {

@@ -178,8 +178,31 @@ setup_file() { start_cluster 5; }
 	on_nodes "1 2 3 4" del verbs-16
 	on_nodes "1 2 3 4" rpush verbs-16 x
 	want 75 rl acquire -n verbs-16
-	says "its key has no expiry; if nobody needs it, delete the key on each node"
+	says "its key has no expiry; if nobody needs it: \`redlock break NAME\`"
 	on_nodes "1 2 3 4" del verbs-16
+}
+
+@test "a key without expiry is no busy lock that -E makes a success of" {
+	local option
+	on_nodes "$all" set endless foreign
+	for option in "-n -E 0 --once-per 20h" "-n -E 5" "-w 100ms -E 0"; do
+		# shellcheck disable=SC2086 # several words
+		want 75 rl run $option endless -- true
+		says "run 'endless': busy: held by 'foreign' of another client on " "its key has no expiry; if its holder is gone: \`redlock break NAME\`"
+	done
+	want 75 rl run -q -n -E 0 endless -- true
+	[ -z "$stderr" ]
+	want 75 rl acquire -q -n -E 5 endless
+	on_nodes "$all" set endless foreign px 60000
+	want 0 rl run -n -E 0 endless -- true
+	[ -z "$stderr" ]
+	want 5 rl acquire -q -n -E 5 endless
+	on_nodes "$all" set endless $(($(date +%s) + 60)) # of the old SETNX protocol: it ends by itself
+	want 0 rl run -n -E 0 endless -- true
+	[ -z "$stderr" ]
+	on_nodes "$all" set endless $(($(date +%s) - 60))
+	want 75 rl run -n -E 0 endless -- true
+	on_nodes "$all" del endless
 }
 
 @test "--json of all verbs, granted and refused" {

@@ -146,6 +146,86 @@ TEST(nodes_that_do_not_answer)
 	end();
 }
 
+/* ---- a cluster ---- */
+
+/* Answers with its argument, or as the server's key `next` says: plain servers play the members of a cluster,
+ * of which the asker only knows what its URL says and what it is told. */
+#define TELL "local n = redis.call('GET', 'next') if n then return redis.error_reply(n) end return ARGV[1]"
+
+static void send_on(unsigned from, const char *how, unsigned to)
+{
+	char text[64];
+	snprintf(text, sizeof text, "%s 1 127.0.0.1:%d", how, servers.server[to].port);
+	server_must(&servers.server[from], "OK", "SET", "next", text, NULL);
+}
+
+static void begin_cluster(void)
+{
+	static char url[64];
+	static const char *const urls[] = {url};
+	snprintf(url, sizeof url, "redis+cluster://127.0.0.1:%d/", servers.server[0].port);
+	struct redlock_options options = fixture_client(urls, 1);
+	begin(&options);
+}
+
+TEST(a_key_of_another_server_of_a_cluster)
+{
+	send_on(0, "MOVED", 1);
+	send_on(1, "ASK", 2);
+	begin_cluster();
+	struct redlock_question q[] = {ASK(0, "EVAL", TELL, "0", "one"), ASK(0, "ECHO", "here"),
+	                               ASK(0, "EVAL", TELL, "0", "two")};
+	assert_int_equal(redlock_ask(asker, q, 3, WAIT_SOON_MS), 0);
+	expect_answer(q[0], REDLOCK_REPLY_STRING, "one");
+	expect_answer(q[1], REDLOCK_REPLY_STRING, "here");
+	expect_answer(q[2], REDLOCK_REPLY_STRING, "two");
+	/* A question may quote the answers before it, wherever they came from. */
+	struct redlock_question quote = ASK(0, "EVAL", TELL, "0", q[2].reply->text);
+	assert_int_equal(ask_one(&quote, WAIT_SOON_MS), 0);
+	expect_answer(quote, REDLOCK_REPLY_STRING, "two");
+	server_pause(&servers.server[2]);
+	assert_int_equal(redlock_ask(asker, q, 2, SHORT_MS), 1);
+	assert_vote_is(q[0].missing, REDLOCK_VOTE_TIMEOUT);
+	expect_answer(q[1], REDLOCK_REPLY_STRING, "here");
+	server_resume(&servers.server[2]);
+	end();
+}
+
+TEST(servers_that_send_questions_round_in_a_circle)
+{
+	send_on(0, "MOVED", 1);
+	send_on(1, "MOVED", 0);
+	begin_cluster();
+	struct redlock_question q = ASK(0, "EVAL", TELL, "0", "one");
+	assert_int_equal(ask_one(&q, WAIT_SOON_MS), 0);
+	assert_int_equal(q.reply->kind, REDLOCK_REPLY_ERROR);
+	assert_memory_equal(q.reply->text, "MOVED 1 ", 8);
+	end();
+}
+
+/* A caller who names servers is told what each of them says; and a node of its own is no cluster. */
+TEST(a_server_that_was_named_answers_itself)
+{
+	char address[32];
+	const char *const list[] = {address};
+	redlock_asker *of_servers;
+	send_on(0, "MOVED", 1);
+	begin_cluster();
+	snprintf(address, sizeof address, "127.0.0.1:%d", servers.server[0].port);
+	assert_int_equal(redlock_asker_open_servers(client, 0, list, 1, &of_servers), 0);
+	struct redlock_question q = ASK(0, "EVAL", TELL, "0", "one");
+	assert_int_equal(redlock_ask(of_servers, &q, 1, WAIT_SOON_MS), 0);
+	assert_int_equal(q.reply->kind, REDLOCK_REPLY_ERROR);
+	redlock_asker_close(of_servers);
+	end();
+	begin_plain();
+	assert_int_equal(ask_one(&q, WAIT_SOON_MS), 0);
+	assert_int_equal(q.reply->kind, REDLOCK_REPLY_ERROR);
+	end();
+}
+
+/* ---- logins, and answers that cannot be used ---- */
+
 TEST(login_database_and_refusals)
 {
 	static char right[160], wrong[160], database[160];

@@ -142,6 +142,23 @@ static void by_questions(redlock_client *client, redlock_lock *lock, struct outc
 	redlock_asker_close(asker);
 }
 
+/* The server says each time that another one of the cluster has the key. */
+static void by_questions_that_are_sent_on(redlock_client *client, redlock_lock *lock, struct outcome *outcome)
+{
+	char moved[96];
+	snprintf(moved, sizeof moved, "return redis.error_reply('MOVED 1 127.0.0.1:%d')", servers.server[1].port);
+	const char *const eval[] = {"EVAL", moved, "0"};
+	struct redlock_question q = {.size = sizeof q, .argc = 3, .argv = eval};
+	redlock_asker *asker = NULL;
+	(void)lock;
+	outcome->query = redlock_asker_open(client, &asker);
+	for (unsigned round = 0; round < 2 && asker != NULL; round++) {
+		int result = redlock_ask(asker, &q, 1, WAIT_SOON_MS);
+		outcome->query = result > 0 ? REDLOCK_E_NOQUORUM : result != 0 ? result : outcome->query;
+	}
+	redlock_asker_close(asker);
+}
+
 static void by_making_a_handle(redlock_client *client, redlock_lock *lock, struct outcome *outcome)
 {
 	(void)client;
@@ -182,8 +199,8 @@ static bool has_sets(const struct redlock_options *o)
 /* ---- one run ---- */
 
 /* The servers are one node set, or three sets of one server each, of which the last joins the others. Or the
- * node is a cluster, none of whose servers is there. */
-enum sets { ONE_SET, THREE_SETS, CLUSTER };
+ * node is a cluster: none of its servers is there, or one is, which is no member. */
+enum sets { ONE_SET, THREE_SETS, CLUSTER, CLUSTER_OF_ONE };
 
 static struct redlock_options client_options(enum sets sets)
 {
@@ -191,8 +208,11 @@ static struct redlock_options client_options(enum sets sets)
 	options.node_timeout_ms = TIMEOUT_MS;
 	options.prefix = "oom:";
 	options.owner = "tester";
-	if (sets == CLUSTER) {
-		static const char *const url = "redis+cluster://127.0.0.1:1";
+	if (sets == CLUSTER || sets == CLUSTER_OF_ONE) {
+		static char text[64];
+		static const char *const url = text;
+		snprintf(text, sizeof text, "redis+cluster://127.0.0.1:%d/",
+		         sets == CLUSTER ? 1 : servers.server[0].port);
 		options.urls = &url;
 		options.url_count = 1;
 	}
@@ -323,6 +343,11 @@ TEST(many_handles_one_failure)
 TEST(questions_one_failure)
 {
 	sweep(by_questions, false);
+}
+
+TEST(questions_that_are_sent_on_one_failure)
+{
+	sweep_sets(by_questions_that_are_sent_on, false, CLUSTER_OF_ONE);
 }
 
 TEST(handle_of_a_cluster_one_failure)

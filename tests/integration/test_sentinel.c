@@ -257,6 +257,39 @@ TEST(a_replica_has_no_vote)
 	server_ask(&sentinels[0], &reply, "SENTINEL", "REMOVE", "other", NULL);
 }
 
+/* One Sentinel of three names another server, and answers first. The two others are heard before a vote is
+ * asked for, so that the first attempt of a client is at the master. */
+TEST(a_sentinel_that_is_wrong_and_fast)
+{
+	enum { TRIES = 20, LATER_MS = 5 };
+	char wrong_port[16], right_port[16], some[256];
+	const char *urls[] = {some};
+	unsigned good = 0;
+	own_proxy first, second, third;
+	struct proxy *const slow[SENTINELS] = {&first, &second, &third};
+	struct raw_reply reply;
+	struct server *now = settled_master(),
+	              *wrong = now == &servers.server[0] ? &servers.server[1] : &servers.server[0];
+	snprintf(wrong_port, sizeof wrong_port, "%d", wrong->port);
+	snprintf(right_port, sizeof right_port, "%d", now->port);
+	for (unsigned i = 0; i < SENTINELS; i++) {
+		server_must(&sentinels[i], "OK", "SENTINEL", "MONITOR", "odd", "127.0.0.1",
+		            i == 0 ? wrong_port : right_port, "3", NULL);
+		proxy_start(slow[i], sentinels[i].socket);
+		proxy_set(slow[i], &slow[i]->faults->delay_down_ms, i == 0 ? 0 : LATER_MS);
+	}
+	snprintf(some, sizeof some, "redis+sentinel://127.0.0.1:%d,127.0.0.1:%d,127.0.0.1:%d/odd", slow[0]->port,
+	         slow[1]->port, slow[2]->port);
+	for (unsigned i = 0; i < TRIES; i++) {
+		own_client *client = fixture_open(urls, 1, FIXTURE_NODE_TIMEOUT_MS);
+		own_lock *lock = fixture_lock(client, "jobs:7", WAIT_LONG_TTL_MS, 0);
+		good += redlock_acquire(lock) == 0 && redlock_release(lock) == 0;
+	}
+	for (unsigned i = 0; i < SENTINELS; i++)
+		server_ask(&sentinels[i], &reply, "SENTINEL", "REMOVE", "odd", NULL);
+	assert_in_range(good, TRIES / 2, TRIES); /* all of them, but for a machine that is slow */
+}
+
 /* The Sentinels have a user and a password of their own. */
 TEST(sentinels_with_a_password)
 {

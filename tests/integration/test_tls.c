@@ -67,6 +67,31 @@ TEST(sessions_are_reused)
 	}
 }
 
+/* Each names the option of its file: one that is not there, and one without what it is for. */
+TEST(files_for_tls_that_cannot_be_used)
+{
+	static const char *const urls[] = {"rediss://127.0.0.1:1"};
+	static const char *const paths[] = {"/nowhere.pem", "/dev/null"};
+	for (size_t i = 0; i < 6; i++) {
+		const char *option = "none", *path = paths[i % 2];
+		char text[512] = "";
+		struct redlock_options options = fixture_client(urls, 1);
+		const struct {
+			const char **file, *name;
+		} files[] = {
+		    {&options.tls_ca_file, "tls_ca_file"},
+		    {&options.tls_ca_dir, "tls_ca_dir"},
+		    {&options.tls_cert_file, "tls_cert_file"},
+		};
+		options.error_option = &option;
+		redlock_options_set_error_text(&options, text, sizeof text);
+		*files[i / 2].file = path;
+		fixture_expect_open(&options, REDLOCK_E_TLS);
+		assert_string_equal(option, files[i / 2].name);
+		assert_ptr_equal(strstr(text, path), text);
+	}
+}
+
 TEST(close_is_told)
 {
 	own_tlspeer peer;

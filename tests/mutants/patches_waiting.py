@@ -46,7 +46,7 @@ WAITING_ROWS = [
 	("a gate that fails is not passed over", 39, GATE,
 		"l->queue.passed = (uint8_t)((l->queue.passed + 1) % l->rules->node_count);", "l->queue.passed = 0;"),
 	("a gate that was passed over is never tried again", 39, GATE,
-		"if (rl_time_stamp_ms(e->now_ns) - l->queue.passed_ms >= COMES_BACK_NS / RL_NS_PER_MS)", "if (e->now_ns == RL_TIME_NEVER)"),
+		"if (rl_time_stamp_ms(e->now_ns) - l->queue.passed_ms >= COMES_BACK_NS / RL_NS_PER_MS << l->queue.vain)", "if (e->now_ns == RL_TIME_NEVER)"),
 	("polls in line do not back off", 39, PACE,
 		"clamp(since / PART * l->queue.place, RL_PACE_LEAST_NS * l->queue.place)", "clamp(0, RL_PACE_LEAST_NS * l->queue.place)"),
 	("all in line poll as the first one does", 39, PACE,

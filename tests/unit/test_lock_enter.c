@@ -82,6 +82,48 @@ SCENARIO(a_gate_that_is_won_alone_is_given_back, refused(3, 0),
          "[  157.000] acquiring: tick -> acquiring Y..\n"
          "[  182.000] acquiring: tick -> acquiring Y..\n")
 
+/* The gate's key is ours, and the others are the holder's. Returns for how long they are asked, in ms. */
+static uint64_t win_in_vain(struct drive *d)
+{
+	uint64_t began_ns = d->now_ns;
+	drive_play(d, "votes Y; votes .NN");
+	while (d->lock.phase == RL_ACQUIRING) {
+		drive_ticks_until(d, drive_deadline_ms(d) + 1);
+		if (d->lock.phase == RL_ACQUIRING)
+			drive_votes(d, ".NN");
+	}
+	return (d->now_ns - began_ns) / RL_NS_PER_MS;
+}
+
+/* Returns when the first gate is asked again, in ms from now. */
+static uint64_t wait_at_the_next_gate(struct drive *d)
+{
+	uint64_t began_ns = d->now_ns;
+	for (unsigned polls = 0; d->lock.phase != RL_ACQUIRING || d->lock.queue.gate != 0; polls++) {
+		assert_true(polls < 1000);
+		drive_forget(d);
+		drive_ticks_until(d, drive_deadline_ms(d) + 1);
+		if (d->lock.phase == RL_ACQUIRING && d->lock.queue.gate == 1)
+			drive_gate(d, REDLOCK_VOTE_NO, 2, 90000, 2);
+	}
+	return (d->now_ns - began_ns) / RL_NS_PER_MS;
+}
+
+/* The holder lacks the key of the gate: the waiter has a place at the next one, and returns to the first one
+ * when others may wait there, later each time. Then the key is there again. */
+TEST(a_gate_that_is_won_in_vain_again_and_again)
+{
+	static const uint64_t rows[][2] = {{207, 2003}, {107, 4001}, {57, 8006}, {32, 8006}};
+	struct drive d = refused(3, 7);
+	for (unsigned i = 0; i < COUNT(rows); i++) {
+		assert_int_equal(win_in_vain(&d), rows[i][0]);
+		assert_int_equal(wait_at_the_next_gate(&d), rows[i][1]);
+	}
+	assert_true(d.lock.queue.vain > 0);
+	drive_gate(&d, REDLOCK_VOTE_NO, 2, 90000, 2);
+	assert_true(d.lock.queue.vain == 0 && d.lock.queue.placed && d.lock.queue.gate == 0);
+}
+
 SCENARIO(one_node_is_its_own_gate, refused(1, 0), "at 2; votes Y",
          "[    2.000] acquiring: reply #2 node 0 YES -> held Y until 29699.000 | done acquire OK\n")
 

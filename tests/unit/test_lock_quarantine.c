@@ -94,7 +94,8 @@ TEST(it_has_bounds)
 	    {UINT64_MAX, 0, "left 500", "left 0", 500, 2500, 2750},    /* a repair that never ends */
 	    {600, 0, "left 500", "left 0", 500, 690, 850},             /* the patience ends during the repair */
 	    {60000, 0, "left 500", "votes D", 500, 600, 720},          /* another try follows in any case */
-	    {60000, 0, "left -1", "left 0", 1, 2000, 2250},            /* it was over before */
+	    {60000, 0, "left 0", "left 0", 1, 2000, 2250},             /* it was over before */
+	    {60000, 0, "left -1", "left -1", 0, 0, 0},                 /* nobody knows when it ends */
 	    {60000, 0, "votes D", "left 0", 0, 0, 0},                  /* there is none */
 	    {0, 5000, "left 500", "left 0", 500, 4700, 5000},          /* the wait is long enough for it, */
 	    {0, 5000, "left 5500", "left 5500", 50, 4700, 5000},       /* or not: others may come */

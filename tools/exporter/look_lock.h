@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The locks that were named by --lock: what the nodes have under each name, and what that means together. A
- * part of look.c. */
+/* Reads the locks named by --lock from all nodes, and works out the state of each lock. Only look.c calls
+ * this. */
 #ifndef REDLOCK_EXPORTER_LOOK_LOCK_H
 #define REDLOCK_EXPORTER_LOOK_LOCK_H
 
@@ -11,7 +11,8 @@ struct look_locks {
 	unsigned count;
 };
 
-/* False: `why` says what is wrong with a name. */
+/* Returns false if a name cannot be used, with the reason in `why`, or if memory is short, with `why`
+ * unchanged. */
 bool look_locks_open(struct look_locks *locks, redlock_client *client, const char *prefix,
                      const char *const *names, unsigned count, char *why, size_t size);
 void look_locks_close(struct look_locks *locks);

@@ -7,6 +7,7 @@
 struct sought {
 	struct break_targets *targets;
 	const char *holder;
+	unsigned node; /* its keys are being read */
 	bool ok;
 };
 
@@ -35,11 +36,17 @@ static struct break_target *append(struct break_targets *targets, const char *to
 	return target;
 }
 
+static void add_foreign(struct sought *sought, unsigned slot)
+{
+	sought->targets->foreign[slot] |= UINT64_C(1) << sought->node;
+	sought->targets->is_foreign = true;
+}
+
 static void add(struct sought *sought, const char *bytes, size_t length, unsigned slot, bool shared)
 {
 	char token[REDLOCK_MAX_TOKEN + 1];
 	if (length == 0 || length > REDLOCK_MAX_TOKEN || memchr(bytes, '\0', length) != NULL) {
-		sought->targets->others++;
+		add_foreign(sought, slot);
 		return;
 	}
 	memcpy(token, bytes, length);
@@ -74,10 +81,12 @@ static void add_keys(struct sought *sought, const struct standing *standing, uns
 	for (unsigned i = 0; i < standing->nodes; i++) {
 		const struct redlock_finding *finding = &standing->finding[i];
 		enum holder_kind kind = holder_kind_of(finding);
+		sought->node = i;
+		sought->targets->answered |= (uint64_t)(kind != HOLDER_UNKNOWN) << i;
 		if (kind == HOLDER_SHARED)
 			add_sharing(sought, finding);
 		else if (kind == HOLDER_REDISSON || kind == HOLDER_TYPE)
-			sought->targets->others++;
+			add_foreign(sought, slot);
 		else if (kind != HOLDER_NONE && kind != HOLDER_UNKNOWN)
 			add(sought, finding->value, finding->value_len, slot, false);
 	}

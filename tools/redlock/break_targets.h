@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The tokens that `redlock break` may end: all that nodes have under a name, each with its slot. */
+/* The tokens that nodes have under a name, each with its slot, and other keys: `redlock break` may end them.
+ */
 #ifndef REDLOCK_TOOL_BREAK_TARGETS_H
 #define REDLOCK_TOOL_BREAK_TARGETS_H
 
@@ -15,7 +16,10 @@ struct break_target {
 struct break_targets {
 	struct break_target *list;
 	size_t count, room;
-	unsigned others; /* nodes with a key that no token ends: of a foreign type, too long or with a NUL */
+	/* Keys that no token ends: of a foreign type, too long, empty or with a NUL. */
+	bool is_foreign;
+	uint64_t answered;                   /* nodes that have told what they have */
+	uint64_t foreign[REDLOCK_MAX_SLOTS]; /* of each slot the nodes that have one: a bit for each */
 };
 
 /* `holder` NULL: all tokens. False: out of memory. */

@@ -120,7 +120,7 @@ static int refused(struct session *session, redlock_lock *lock, struct report *r
 	session_drain(session, lock);
 	report->token = settings->token;
 	report->slots = (unsigned)settings->slots;
-	if (!settings->quiet || settings->json)
+	if (!settings->quiet || settings->json || settings->busy_code != EXIT_BUSY)
 		report_find_holder(report, session, lock);
 	if (report->has_standing)
 		wait_view_date(session->view, &report->standing);
@@ -133,7 +133,8 @@ static int refused(struct session *session, redlock_lock *lock, struct report *r
 	session_warn_lingering(session, report->name);
 	if (signals_caught() && report->result == REDLOCK_E_CANCELLED)
 		return EXIT_SIGNAL + signals_caught();
-	return report->result == REDLOCK_E_BUSY ? (int)settings->busy_code : report->outcome.code;
+	bool ends = report->result == REDLOCK_E_BUSY && !report_is_stuck(report);
+	return ends ? (int)settings->busy_code : report->outcome.code;
 }
 
 /* The lock was granted, and this process could not report it in time: the process was stopped, or the machine

@@ -8,7 +8,7 @@
 
 #include "answer.h"
 #include "audit.h"
-#include "break_targets.h"
+#include "break_foreign.h"
 #include "cmd.h"
 #include "message.h"
 #include "printable.h"
@@ -169,8 +169,27 @@ static int end_holders(struct task *task, unsigned slots)
 	return code;
 }
 
+/* Keys that no token ends, which the nodes do not let this user read or delete. */
+static int foreign_refused(const struct task *task, struct break_foreign *foreign)
+{
+	report_conclude(&foreign->report, REDLOCK_E_NOQUORUM);
+	report_failure(&foreign->report, task->settings);
+	return foreign->report.outcome.code;
+}
+
+static int delete_foreign(struct task *task, struct break_foreign *foreign)
+{
+	unsigned deleted = break_foreign_delete(foreign, task->session);
+	task->deleted += deleted;
+	report_conclude(&foreign->report, 0);
+	if (deleted < foreign->count && foreign->report.answered < foreign->report.quorum)
+		return foreign_refused(task, foreign);
+	return deleted > 0 || foreign->count == 0 ? EXIT_OK : EXIT_NO;
+}
+
 /* Why there is nothing that could be ended. Returns an exit code. */
-static int refuse(const struct task *task, const struct status_picture *picture)
+static int refuse(const struct task *task, const struct status_picture *picture,
+                  struct break_foreign *foreign)
 {
 	char words[STANDING_TEXT_MAX];
 	if (picture->report.result != 0) {
@@ -181,36 +200,60 @@ static int refuse(const struct task *task, const struct status_picture *picture)
 		complain(MSG(BREAK_MANY), task->shown, task->targets.count);
 		return EXIT_USAGE;
 	}
+	if (task->targets.is_foreign && task->settings->holder == NULL)
+		return foreign_refused(task, foreign);
 	if (task->settings->holder != NULL)
 		say(task->settings, MSG(BREAK_OTHER_TOKEN), task->shown,
-		    standing_words(&picture->standing, words, sizeof words));
-	else if (task->targets.others > 0)
-		say(task->settings, MSG(BREAK_FOREIGN), task->shown,
 		    standing_words(&picture->standing, words, sizeof words));
 	else
 		say(task->settings, MSG(BREAK_FREE), task->shown);
 	return EXIT_NO;
 }
 
+/* Shows all that is to be ended, asks, and ends it. */
+static int end_all(struct task *task, struct status_picture *picture, struct break_foreign *foreign)
+{
+	bool is_held = task->targets.count > 0;
+	if (!task->settings->yes) {
+		status_print(picture);
+		break_foreign_print(foreign);
+	}
+	int code = confirm(task->settings, is_held ? "End it? The holder may still be working."
+	                                           : "Delete it? Its program may still need it.");
+	if (code == EXIT_OK && is_held)
+		code = end_holders(task, picture->slots.count > 1 ? picture->slots.count : 0);
+	if (code == EXIT_OK)
+		code = delete_foreign(task, foreign);
+	return code;
+}
+
+/* With --holder that holder alone is ended. */
+static bool find_all(struct task *task, struct status_picture *picture, struct break_foreign *ret)
+{
+	const char *holder = task->settings->holder;
+	*ret = (struct break_foreign){0};
+	return break_targets_find(&task->targets, picture, holder) &&
+	       (holder != NULL || break_foreign_read(ret, &task->targets, task->session, task->name));
+}
+
 static int break_lock(struct task *task)
 {
 	struct status_picture picture;
+	struct break_foreign foreign;
 	int code = status_read(&picture, task->session, task->name);
 	if (code != EXIT_OK)
 		return code;
 	picture.report.verb = "break";
-	if (!break_targets_find(&task->targets, &picture, task->settings->holder)) {
+	if (!find_all(task, &picture, &foreign)) {
 		complain(MSG(NO_MEMORY));
 		code = EXIT_INTERNAL;
-	} else if (task->targets.count == 0 || break_targets_need_choice(&task->targets)) {
-		code = refuse(task, &picture);
+	} else if (break_targets_need_choice(&task->targets) ||
+	           (task->targets.count == 0 && (foreign.count == 0 || picture.report.result != 0))) {
+		code = refuse(task, &picture, &foreign);
 	} else {
-		if (!task->settings->yes)
-			status_print(&picture);
-		code = confirm(task->settings, "End it? The holder may still be working.");
-		if (code == EXIT_OK)
-			code = end_holders(task, picture.slots.count > 1 ? picture.slots.count : 0);
+		code = end_all(task, &picture, &foreign);
 	}
+	break_foreign_close(&foreign);
 	status_end(&picture);
 	free(task->targets.list);
 	return signals_caught() ? EXIT_SIGNAL + signals_caught() : code;
@@ -306,20 +349,22 @@ static void print_json(const struct task *task, int code)
 	json_end(&json);
 }
 
-static int run(const struct settings *settings, int argc, char **argv)
+static int run(const struct settings *given, int argc, char **argv)
 {
 	(void)argc;
 	struct session session;
-	struct task task = {.session = &session, .settings = settings, .name = argv[0]};
+	struct settings settings = *given;
+	struct task task = {.session = &session, .settings = &settings, .name = argv[0]};
+	settings.wait_ms = 0; /* one attempt: records that nodes do not tell by then are not waited for */
 	printable(task.name, strlen(task.name), task.shown, sizeof task.shown);
-	if (settings->waiters && settings->holder != NULL) {
+	if (settings.waiters && settings.holder != NULL) {
 		complain(MSG(BREAK_OPTIONS));
 		return EXIT_USAGE;
 	}
-	int code = session_open(&session, settings);
+	int code = session_open(&session, &settings);
 	if (code == EXIT_OK) {
-		code = settings->waiters ? clear_queue(&task) : break_lock(&task);
-		if (settings->json && code < EXIT_SIGNAL)
+		code = settings.waiters ? clear_queue(&task) : break_lock(&task);
+		if (settings.json && code < EXIT_SIGNAL)
 			print_json(&task, code);
 	}
 	session_close(&session);

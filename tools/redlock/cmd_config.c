@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* redlock config show: what holds, and where each value comes from. */
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,6 +9,7 @@
 
 #include "cmd.h"
 #include "config.h"
+#include "guard_memory.h"
 #include "guard_view.h"
 #include "json.h"
 #include "message.h"
@@ -110,6 +112,37 @@ static void show_all(const struct settings *settings, struct json *json)
 				show_option(settings, &(*group)->specs[i], json);
 }
 
+/* A password of the environment, which a file or a question goes before; never its value. No key of a file.
+ */
+static void show_password(const struct settings *settings, struct json *json)
+{
+	bool counts = settings->password_file == NULL && !settings->ask_password;
+	const char *from = counts ? settings->password_from : NULL;
+	if (json != NULL) {
+		json_open(json, NULL, '{');
+		json_text(json, "key", "password");
+		if (from != NULL)
+			json_text(json, "value", "***");
+		else
+			json_null(json, "value");
+		json_text(json, "from", from != NULL ? from : "default");
+		json_close(json, '}');
+	} else if (from != NULL) {
+		put_line("# %-16s   %-32s  # %s", "password", "***", from);
+	}
+}
+
+/* The directory that remembers guarded sets: another one in the environment is another memory. */
+static void show_memory(struct json *json)
+{
+	char path[PATH_MAX];
+	guard_memory_path(path);
+	if (json != NULL)
+		json_bytes(json, "memory", path, strlen(path));
+	else
+		put_line("# guarded sets are remembered in %s", path);
+}
+
 /* As a comment: the output is a configuration file. */
 static void show_guard(const struct settings *settings, struct json *json)
 {
@@ -131,7 +164,9 @@ static int run(const struct settings *settings, int argc, char **argv)
 	}
 	if (!settings->json) {
 		show_all(settings, NULL);
+		show_password(settings, NULL);
 		show_guard(settings, NULL);
+		show_memory(NULL);
 		return EXIT_OK;
 	}
 	struct json json;
@@ -140,8 +175,10 @@ static int run(const struct settings *settings, int argc, char **argv)
 	json_text(&json, "verb", "config");
 	json_open(&json, "settings", '[');
 	show_all(settings, &json);
+	show_password(settings, &json);
 	json_close(&json, ']');
 	show_guard(settings, &json);
+	show_memory(&json);
 	json_close(&json, '}');
 	json_end(&json);
 	return EXIT_OK;

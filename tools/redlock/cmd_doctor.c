@@ -249,6 +249,7 @@ static int run(const struct settings *given, int argc, char **argv)
 	if (code != EXIT_OK)
 		return code;
 	settings.interruptible = true;
+	settings.wait_ms = 0; /* one attempt: records that nodes do not tell by then are not waited for */
 	struct doctor *doctor = calloc(1, sizeof *doctor);
 	code = doctor != NULL ? session_open(&session, &settings) : EXIT_INTERNAL;
 	if (doctor == NULL) {

@@ -51,7 +51,9 @@ static int take(struct settings *settings, const struct redlock_setting *setting
 		return take_sets(settings, setting);
 	if (spec == NULL) { /* the password of the environment */
 		settings->password = strdup(setting->value);
-		return settings->password != NULL ? EXIT_OK : out_of_memory();
+		bool ok = settings->password != NULL && text_list_add(&settings->texts, setting->where);
+		settings->password_from = ok ? settings->texts.items[settings->texts.count - 1] : NULL;
+		return ok ? EXIT_OK : out_of_memory();
 	}
 	if (settings_store(settings, spec, setting->value, RANK_CONFIGURED, setting->where, problem,
 	                   sizeof problem))

@@ -13,7 +13,7 @@
 	X(ERRORS, 2, "doctor: errors")                                                                           \
 	X(USAGE, 64, "usage: an unknown option, a value out of its range")                                       \
 	X(NOQUORUM, 69, "fewer than a quorum of the nodes answered")                                             \
-	X(BUSY, 75, "somebody else holds the lock (-E sets another code)")                                       \
+	X(BUSY, 75, "somebody else holds the lock (-E sets another code, but not for a key without expiry)")     \
 	X(REFUSED, 76, "a server refuses: replica, cluster node, missing permission or command")                 \
 	X(AUTH, 77, "a server refuses the user or password, or TLS fails")                                       \
 	X(CONFIG, 78, "configuration: no nodes, a wrong URL or file, one server listed twice")                   \

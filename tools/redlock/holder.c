@@ -147,9 +147,14 @@ const char *holder_kind_name(enum holder_kind kind)
 
 /* ---- words ---- */
 
+double holder_time_left(const struct redlock_finding *finding)
+{
+	return is_time(finding) ? unix_time(finding) - (double)time(NULL) : 0;
+}
+
 static void time_words(const struct redlock_finding *finding, char *buffer, size_t size)
 {
-	double until = unix_time(finding), left = until - (double)time(NULL);
+	double until = unix_time(finding), left = holder_time_left(finding);
 	time_t seconds = (time_t)until;
 	char stamp[32] = "?";
 	struct tm parts;

@@ -46,6 +46,10 @@ unsigned holder_more_names(const char *token, size_t length);
 /* A hash of the key's value, which changes with the holder. */
 uint64_t holder_identity(const struct redlock_finding *finding);
 
+/* The seconds until a key of the old SETNX protocol ends by the time in its value, negative when it has
+ * ended; 0 for other keys. */
+double holder_time_left(const struct redlock_finding *finding);
+
 /* True when two nodes have the same thing under the name. */
 bool holder_same(const struct redlock_finding *a, const struct redlock_finding *b);
 

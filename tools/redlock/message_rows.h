@@ -267,6 +267,8 @@ MESSAGE(LS_BARRED, "the user may not read %llu key%s: locks among them are not i
 MESSAGE(LS_CLUSTER, "ls: a node is a cluster, whose keys are on many servers",
         "list those of one server, with -r redis://HOST:PORT")
 MESSAGE(LS_FAILED, "ls: %s", "the text of a result above: see its row")
+MESSAGE(OTHER_LIST, "warning: this is not the list of nodes of their guarded set, whose clients may see another "
+        "holder: its members are %s", IN_TEXT)
 MESSAGE(LS_NODES, "%u of %u nodes answer", "`redlock status` shows the nodes that are missing")
 MESSAGE(LAST_UNKNOWN, "too few nodes told the marker %s: %u of %u needed; %s",
         "`redlock status` shows the nodes that are missing")
@@ -281,8 +283,8 @@ MESSAGE(BREAK_MANY, "break '%s': %zu holders: name one with --holder TOKEN; `red
         "the tokens", IN_TEXT)
 MESSAGE(BREAK_OTHER_TOKEN, "break '%s': no node has this token: %s",
         "`redlock status NAME` shows the token of the present holder")
-MESSAGE(BREAK_FOREIGN, "break '%s': not a lock that a token ends: %s; delete the key on each node if "
-        "nobody needs it", IN_TEXT)
+MESSAGE(BREAK_CHANGED, "the key '%s' on node %u %s is not the one that was shown, and stays",
+        "see with `redlock status NAME` what is there now, and repeat the command")
 MESSAGE(BREAK_FREE, "break '%s': nobody holds it", NEWS)
 MESSAGE(BREAK_QUEUE, "%s; clients that wait line up anew", NEWS)
 MESSAGE(BREAK_NO_QUEUE, "break '%s': nobody waits for it: no queue on the %u of %u nodes that answered",
@@ -374,7 +376,7 @@ MESSAGE(CLUSTER_START, "no local cluster; to start one: redlock cluster start", 
 MESSAGE(LOCAL_GUARD, "%s/guard: %s: the nodes have their records, but `-r local` does not know; mend "
         "that, and repeat redlock init", IN_TEXT)
 MESSAGE(CLUSTER_DIR, "%s%s: %s",
-        "mend the rights or the contents of that path; REDLOCK_CLUSTER_DIR names another one")
+        "mend the rights or the contents of that path; XDG_RUNTIME_DIR, else TMPDIR, names another one")
 MESSAGE(DIR, "%.*s: %s%s", "mend the rights of that path, or make its parent")
 MESSAGE(SERVER_CONFIG, "node %u: cannot write its configuration: %s",
         "make room in that file system, or mend the rights of the directory")

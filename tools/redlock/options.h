@@ -38,6 +38,7 @@ struct settings {
 	size_t source_count;
 	struct text_list clusters; /* the sections [cluster NAME] of the configuration */
 	char *password;            /* of the environment; NULL: none */
+	const char *password_from; /* the variable that it is from */
 	const char *quorums;       /* the sections of the node sets over which names are spread; NULL: one set */
 	const char *joining;       /* the section of one that is being added; NULL */
 	const char *cluster;       /* a section of the configuration; NULL: none */

@@ -94,7 +94,8 @@ static const struct {
      "give a shorter --ttl; for a longer maximum, end all locks, then `redlock init --plain` and "
      "`redlock init --max-ttl`"},
     {REDLOCK_VOTE_QUARANTINE, EXIT_NOQUORUM,
-     "wait: nodes that may have forgotten locks vote again by themselves"},
+     "wait: nodes that may have forgotten locks vote again by themselves, if need be after a node that has "
+     "its record answers"},
     {REDLOCK_VOTE_CLOCK, EXIT_NOQUORUM,
      "let a time daemon keep the clocks of the nodes: `redlock doctor` compares them"},
     {REDLOCK_VOTE_DOWN, EXIT_NOQUORUM,
@@ -104,7 +105,9 @@ static const struct {
      "check the master's name in the URL, the password of the Sentinels (?sentinel_password=), and that they "
      "run: SENTINEL MASTERS lists the names that one knows"},
     {REDLOCK_VOTE_SHARD, EXIT_NOQUORUM,
-     "wait until a replica takes over, or start the master of the slot: CLUSTER NODES says which are down"},
+     "wait until a replica takes over or the slot has moved (TRYAGAIN), or start the master of the slot: "
+     "CLUSTER NODES "
+     "says which are down"},
     {REDLOCK_VOTE_UNREPLICATED, EXIT_NOQUORUM,
      "connect the node's replicas, or lower ?replicas= of its URL; if they are only far away, use a longer "
      "--node-timeout"},

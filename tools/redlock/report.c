@@ -156,6 +156,13 @@ void report_find_holder(struct report *report, struct session *session, redlock_
 	report->has_standing = true;
 }
 
+/* A key that blocks one slot leaves the others. */
+bool report_is_stuck(const struct report *report)
+{
+	return report->result == REDLOCK_E_BUSY && report->slots == 0 && report->has_standing &&
+	       standing_is_stuck(&report->standing);
+}
+
 void report_json_names(const struct report *report, const struct settings *settings, struct json *json)
 {
 	const struct text_list *also = &settings->also;

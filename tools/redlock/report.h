@@ -55,6 +55,10 @@ void report_json_names(const struct report *report, const struct settings *setti
  * say. May ask the nodes, and waits for them as any operation does. */
 void report_find_holder(struct report *report, struct session *session, redlock_lock *lock);
 
+/* Whether the lock is busy and no wait ends that: keys without expiry, which no holder of redlock leaves. To
+ * be asked after report_find_holder(). */
+bool report_is_stuck(const struct report *report);
+
 /* One line per node on stderr. */
 void report_votes(const struct report *report);
 

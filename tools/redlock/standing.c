@@ -126,6 +126,11 @@ bool standing_blocks_for_ever(const struct standing *standing)
 	return standing->endless > standing->nodes - standing->quorum;
 }
 
+bool standing_is_stuck(const struct standing *standing)
+{
+	return standing_blocks_for_ever(standing) && holder_time_left(&standing->finding[standing->best]) <= 0;
+}
+
 bool standing_is_shared(const struct standing *standing)
 {
 	return standing->state == STANDING_HELD &&
@@ -242,9 +247,8 @@ const char *standing_remedy(const struct standing *standing)
 	enum holder_kind kind = holder_kind_of(&standing->finding[standing->best]);
 	if (standing->state != STANDING_HELD || !standing_blocks_for_ever(standing))
 		return "";
-	return kind == HOLDER_TYPE || kind == HOLDER_REDISSON
-	           ? "; if nobody needs it, delete the key on each node"
-	           : "; if its holder is gone: `redlock break NAME`";
+	return kind == HOLDER_TYPE || kind == HOLDER_REDISSON ? "; if nobody needs it: `redlock break NAME`"
+	                                                      : "; if its holder is gone: `redlock break NAME`";
 }
 
 /* In an object that is open. */

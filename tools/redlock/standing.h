@@ -126,6 +126,10 @@ bool standing_is_shared(const struct standing *standing);
 /* Whether keys without expiry keep everybody from a quorum, until somebody deletes them. */
 bool standing_blocks_for_ever(const struct standing *standing);
 
+/* As standing_blocks_for_ever(), but false where a client of the old SETNX protocol holds the lock, whose
+ * keys have no expiry and end by the time in their value. */
+bool standing_is_stuck(const struct standing *standing);
+
 const char *standing_name(enum standing_state state);
 
 /* A member with what standing_words() says, for programs. */

@@ -19,7 +19,8 @@
 	X(DOWN, "there is no connection to the server: the text after it says why",                              \
 	  "start the server, or mend the network, the name or TLS; the row of the vote has more")                \
 	X(QUARANTINE, "the server may have forgotten locks, and does not vote until these have expired",         \
-	  "nothing: it votes again by itself")                                                                   \
+	  "nothing: it votes again by itself. If it has no record, and no other node answers that has one: "     \
+	  "start those")                                                                                         \
 	X(REFUSES, "the server answers, and does not vote: the text after it says why",                          \
 	  "see the row of that vote")
 

@@ -90,6 +90,7 @@ static void read_records(struct status_picture *picture, const struct session *s
 	    guard_record_read(asker, records, picture->report.nodes, answering, session->node_timeout_ms) >= 0) {
 		uint64_t forgetful = guard_view_forgetful(session, records, &left_ms);
 		standing_doubt(&picture->standing, forgetful, left_ms);
+		guard_move_warn(records, &picture->report, session->settings);
 	}
 	redlock_asker_close(asker);
 	guard_record_free(records, picture->report.nodes);
@@ -336,7 +337,9 @@ int status_of_name(const struct settings *settings, const char *name)
 {
 	struct session session;
 	struct status_picture picture;
-	int code = session_open(&session, settings);
+	struct settings own = *settings;
+	own.wait_ms = 0; /* one attempt: records that nodes do not tell by then are not waited for */
+	int code = session_open(&session, &own);
 	if (code == EXIT_OK)
 		code = status_read(&picture, &session, name);
 	if (code == EXIT_OK) {

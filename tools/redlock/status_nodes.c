@@ -292,7 +292,8 @@ int status_of_nodes(const struct settings *settings)
 	struct report report = {.nodes = 0};
 	struct records records;
 	struct settings own = *settings;
-	int code = look(&session, settings, &report, &records);
+	own.wait_ms = 0; /* one attempt: records that nodes do not tell by then are not waited for */
+	int code = look(&session, &own, &report, &records);
 	own.quorum = code == EXIT_OK ? quorum_below(settings, &report, &records) : 0;
 	if (own.quorum > 0) {
 		free_records(&records, report.nodes);

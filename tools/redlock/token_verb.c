@@ -279,17 +279,19 @@ static int ask_slot(struct errand *e, struct session *session)
 	return code;
 }
 
-int token_verb_run(const struct token_verb *verb, const struct settings *settings, char **argv)
+int token_verb_run(const struct token_verb *verb, const struct settings *given, char **argv)
 {
 	struct session session;
-	struct errand e = {.verb = verb, .settings = settings, .name = argv[0], .token = argv[1], .slot = -1};
-	e.ttl_ms = settings->ttl_ms;
+	struct settings settings = *given;
+	struct errand e = {.verb = verb, .settings = &settings, .name = argv[0], .token = argv[1], .slot = -1};
+	settings.wait_ms = 0; /* one attempt: records that nodes do not tell by then are not waited for */
+	e.ttl_ms = settings.ttl_ms;
 	e.validity_ms = verb->has_validity ? UINT64_MAX : 0;
-	if (conflicts_of_names(settings, e.name))
+	if (conflicts_of_names(&settings, e.name))
 		return EXIT_USAGE;
-	int code = session_open(&session, settings);
+	int code = session_open(&session, &settings);
 	if (code == EXIT_OK)
-		code = settings->slots > 0 ? ask_slot(&e, &session) : ask_names(&e, &session);
+		code = settings.slots > 0 ? ask_slot(&e, &session) : ask_names(&e, &session);
 	session_close(&session);
 	return code;
 }

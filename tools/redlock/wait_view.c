@@ -25,7 +25,7 @@ void wait_view_begin(struct wait_view *view, const struct settings *settings, co
 	view->begin_ns = clock_ns();
 	view->end_ns = 0;
 	view->wait = (struct redlock_wait){.node = -1};
-	view->found[0] = view->said[0] = '\0';
+	view->found[0] = view->split[0] = view->said[0] = '\0';
 	view->quarantine_told = view->renewed = false;
 	view->is_live = live_works(settings);
 	view->is_told = !settings->quiet;
@@ -141,7 +141,7 @@ static void summary(const struct wait_view *view, char *buffer, size_t size)
 	char who[HOLDER_TEXT_MAX], place[32] = "";
 	if (view->wait.place > 0)
 		snprintf(place, sizeof place, "%u ", view->wait.place);
-	snprintf(buffer, size, "%s%s", place, holder_words(view, who, sizeof who));
+	snprintf(buffer, size, "%s%s", place, *view->split ? "split" : holder_words(view, who, sizeof who));
 }
 
 /* ", held by web-1:42 for 3.2 s at least, its key expires in 12.0 s"; "": nobody is known. */
@@ -149,6 +149,10 @@ static void add_holder(const struct wait_view *view, char *text, size_t size)
 {
 	const struct redlock_wait *wait = &view->wait;
 	char buffer[HOLDER_TEXT_MAX];
+	if (*view->split) {
+		snprintf(text, size, ", %s", view->split);
+		return;
+	}
 	const char *who = holder_words(view, buffer, sizeof buffer);
 	size_t used = *who ? (size_t)snprintf(text, size, ", held by %s", who) : 0;
 	if (!*who || wait->node < 0 || wait->holder_len == 0 || used >= size)

@@ -25,6 +25,7 @@ struct wait_view {
 	uint64_t least_ns;                /* not before, where nobody has asked for it */
 	struct redlock_wait wait;         /* what was told last; node -1: nothing */
 	char found[HOLDER_TEXT_MAX + 64]; /* the holder, found in another way; "": nobody */
+	char split[256];                  /* in place of the holder: that nobody has a quorum; "": somebody may */
 	char said[HOLDER_TEXT_MAX + 64];  /* what the last line said; "": there was none */
 	bool renewed;                     /* the holder has extended its key since it was seen first */
 	bool quarantine_told;

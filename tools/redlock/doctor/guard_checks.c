@@ -27,6 +27,8 @@ DOCTOR_LOOK_AT(doctor_is_in_quarantine)
 	uint64_t left_ms = doctor->record[index].left_ms;
 	if (left_ms > 0)
 		FIND("in %.1f s", (double)left_ms / 1000);
+	else if (doctor->record[index].state == GUARD_BLANK_ && doctor_guard_latest(doctor) == NULL)
+		FIND("after a node that has the record of the set answers, as it has none itself");
 	else
 		FIND("when the locks of that time have expired");
 	return is_in_quarantine(doctor, index);

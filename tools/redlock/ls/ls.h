@@ -152,6 +152,9 @@ struct ls_scope {
 	size_t most;         /* after so many names the search ends; 0: all are wanted */
 };
 
+/* Whether the pattern is one name, which is found without a search. */
+bool ls_scope_is_name(const struct ls_scope *scope);
+
 bool ls_scan(struct ls_nodes *nodes, const struct ls_scope *scope, struct ls_names *names);
 
 /* Whether a value, of which there are 41 bytes or all, looks like the token of a lock. */
@@ -162,20 +165,19 @@ bool ls_is_token(const char *text, size_t length);
 /* X(NAME, word, sentence, next step) */
 #define LS_ODD_MAP(X)                                                                                        \
 	X(NO_EXPIRY, "no-expiry", "a key of it has no expiry: it stays until somebody deletes it",               \
-	  "see whether its holder is gone: then `redlock break NAME`, or delete the side key that `redlock ls "  \
-	  "--json` names")                                                                                       \
+	  "see whether its holder is gone: then `redlock break NAME`, which also deletes such side keys")        \
 	X(SPLIT, "split", "several holders, none of them on a quorum",                                           \
 	  "wait: clients that try again resolve it, or the TTL; if it stays, some client has another list of "   \
 	  "nodes")                                                                                               \
 	X(BELOW, "below-quorum", "its key is on fewer nodes than a quorum: nobody holds it",                     \
 	  "wait for its TTL, or `redlock break NAME`; if it comes back, see `redlock doctor`: nodes lose keys")  \
 	X(TYPE, "foreign-type", "its key has a type that no lock has",                                           \
-	  "find the program that uses this name for something else, and give locks a prefix of their own")       \
+	  "find the program that uses this name for something else, and give locks a prefix of their own; if "   \
+	  "nobody needs the key: `redlock break NAME`")                                                          \
 	X(RIVAL, "rival", "another client keeps its key on some nodes, by another list of nodes maybe",          \
 	  "give all clients the same list of nodes: `redlock config show` prints it on each host")               \
 	X(ORPHAN, "orphan", "side keys of a lock that nobody holds",                                             \
-	  "wait: they end by themselves, unless no-expiry stands there too; `redlock break --waiters NAME` "     \
-	  "clears a queue")                                                                                      \
+	  "wait: they end by themselves; if no-expiry stands there too: `redlock break NAME`")                   \
 	X(DOUBT, "in-doubt", "nodes in quarantine may have forgotten its holder",                                \
 	  "wait for the end of the quarantine, which `redlock status` tells")
 
@@ -194,7 +196,8 @@ struct ls_found_side {
 };
 
 struct ls_row {
-	char *name;           /* without the prefix */
+	char *key;            /* the name with the prefix */
+	const char *name;     /* without it, in `key` */
 	unsigned slot, slots; /* slots 0: it has none */
 	enum standing_state state;
 	const char *kind;
@@ -213,6 +216,7 @@ struct ls_row {
 	uint64_t rival_nodes;     /* that another client keeps its key on: a bit for each */
 	struct rivals *rivals;    /* while the round lasts: what may be such keys; NULL: none */
 	struct ls_name *found_as; /* while the round lasts */
+	uint64_t read_ns;         /* when its keys were read */
 	uint64_t seen_ns;         /* when this holder was first seen, if rounds are compared */
 };
 

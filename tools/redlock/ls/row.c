@@ -149,12 +149,14 @@ static bool has_type(const struct standing *standing, enum holder_kind kind)
 	return false;
 }
 
-/* The number of slots, the fencing number and the marker of the last run are kept on purpose. Each wait in a
- * queue may leave offers, which end after a minute. */
+/* The number of slots, the fencing number and the marker of the last run are kept on purpose, for a time.
+ * Each wait in a queue may leave offers, which end after a minute. */
 static bool is_orphan(const struct ls_row *row)
 {
-	const struct ls_found_side *offers = &row->side[LS_OFFERS];
-	bool stay = offers->nodes > 0 && (offers->pttl_ms < 0 || offers->pttl_ms > OFFERS_MS);
+	const struct ls_found_side *side = row->side;
+	bool stay = side[LS_OFFERS].nodes > 0 && (uint64_t)side[LS_OFFERS].pttl_ms > OFFERS_MS;
+	for (int i = 0; i < LS_SIDES; i++)
+		stay |= side[i].nodes > 0 && side[i].pttl_ms == -1 && i != LS_FENCE;
 	return ls_row_is_remainder(row) && (row->side[LS_QUEUE].nodes + row->side[LS_SETNX].nodes > 0 || stay);
 }
 
@@ -203,7 +205,7 @@ bool ls_row_make(struct ls_row *row, struct ls_look *look, const struct ls_nodes
 	standing->quorum = nodes->report.quorum;
 	standing_conclude(standing);
 	standing_doubt(standing, nodes->forgetful, nodes->forgetful_ms);
-	*row = (struct ls_row){.name = strdup(look->name->text + prefix_length),
+	*row = (struct ls_row){.key = strdup(look->name->text),
 	                       .found_as = look->name,
 	                       .slot = look->name->slot,
 	                       .state = standing->state,
@@ -211,14 +213,16 @@ bool ls_row_make(struct ls_row *row, struct ls_look *look, const struct ls_nodes
 	                       .known = standing->known,
 	                       .nodes = standing->nodes,
 	                       .quorum = standing->quorum,
-	                       .pttl_ms = -2};
+	                       .pttl_ms = -2,
+	                       .read_ns = clock_ns()};
 	count_sides(row, look);
 	uint64_t slots = largest(look, LS_SLOTS, false);
 	row->slots = slots <= REDLOCK_MAX_SLOTS ? (unsigned)slots : 0;
 	row->kind = kind_of(row, &standing->finding[standing->best]);
 	row->waiting = largest(look, LS_QUEUE, true);
 	row->fence = last_fence(look);
-	bool ok = row->name != NULL && note_rivals(row, standing);
+	row->name = row->key != NULL ? row->key + prefix_length : NULL;
+	bool ok = row->key != NULL && note_rivals(row, standing);
 	if (standing->most > 0)
 		ok = tell_holder(row, look) && ok;
 	row->is_any_hash = is_any_hash(row, &standing->finding[standing->best]);
@@ -247,7 +251,7 @@ bool ls_row_is_there(const struct ls_row *row)
 
 void ls_row_clear(struct ls_row *row)
 {
-	free(row->name);
+	free(row->key);
 	free(row->holder);
 	free(row->owner);
 	free(row->rivals);

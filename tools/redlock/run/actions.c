@@ -41,7 +41,6 @@ static void find_holder(struct run *run)
 
 static int refusal_code(struct run *run)
 {
-	bool silent = run->settings->quiet || (run->order->silent_when_busy && !run->settings->verbose);
 	if (run->rights.refused)
 		run->result = REDLOCK_E_NOQUORUM;
 	else if (run->self_wait) /* which was ended by a cancel */
@@ -49,7 +48,7 @@ static int refusal_code(struct run *run)
 	report_collect(run->report, "run", run->order->name, run->result, &run->session,
 	               run->rights.refused ? run->rights.question : run->lock);
 	run->report->slots = (unsigned)run->settings->slots;
-	if (run->order->report_fd >= 0 || (!silent && !run->self_wait))
+	if (run->order->report_fd >= 0 || !run->self_wait) /* also for -q: the exit code depends on it */
 		find_holder(run);
 	if (run->result == REDLOCK_E_LOST) { /* this process was stopped while the lock was granted and ended */
 		tell_event(run, RUN_ON_TOO_LATE);
@@ -57,7 +56,7 @@ static int refusal_code(struct run *run)
 	}
 	if (!run->self_wait) /* it was said */
 		tell_refused(run);
-	if (run->result == REDLOCK_E_BUSY)
+	if (run->result == REDLOCK_E_BUSY && !report_is_stuck(run->report))
 		return run->order->busy_code;
 	return run->report->outcome.code == EXIT_NOQUORUM ? run->order->no_quorum_code
 	                                                  : run->report->outcome.code;

@@ -12,7 +12,7 @@
 #include "above.h"
 #include "notify.h"
 
-enum { AGAIN_NS = 1000000000 };
+enum { AGAIN_NS = 1000000000, SPLIT_AGAIN_NS = 100000000 };
 
 /* Puts the holder into words, for systemd too. */
 static void name_holder(const struct redlock_finding *holder, bool endless, const char *name, char *words,
@@ -60,11 +60,44 @@ void waiting_find(struct waiting *waiting, struct session *session, const char *
 	bool endless = waiting->view.wait.until_ns == REDLOCK_NEVER_NS;
 	waiting->due_ns = UINT64_MAX;
 	waiting_end(waiting);
-	if (!ask_own(waiting, session, first) && wait_view_holder(&waiting->view, &holder))
+	bool is_known = session->settings->quiet && wait_view_holder(&waiting->view, &holder);
+	if (!ask_own(waiting, session, first) && is_known)
 		name_holder(&holder, endless, busy, words, sizeof words);
 	else if ((waiting->own != NULL || session_lock(session, busy, NULL, &waiting->question) == EXIT_OK) &&
 	         redlock_start_query(waiting->question) == 0)
 		wait_view_hold_back(&waiting->view, true);
+}
+
+static void name_nobody(const struct wait_view *view, const char *name)
+{
+	char shown[PRINTABLE_MAX];
+	notify_status("", "waiting for '%s', %s", printable(name, strlen(name), shown, sizeof shown),
+	              view->split);
+}
+
+static uint64_t split_of(const struct standing *standing)
+{
+	uint64_t hash = 0;
+	for (unsigned i = 0; i < standing->nodes && standing->state == STANDING_SPLIT; i++)
+		hash = hash * 31 + holder_identity(&standing->finding[i]);
+	return hash;
+}
+
+/* Keys that are split for a moment are those of clients that hand a lock over. Two answers that show the same
+ * keys are told. */
+static void look_for_split(struct waiting *waiting, const struct standing *standing)
+{
+	struct wait_view *view = &waiting->view;
+	uint64_t split = split_of(standing);
+	bool stays = split != 0 && split == waiting->split;
+	waiting->split = split;
+	view->split[0] = '\0';
+	if (stays)
+		standing_words(standing, view->split, sizeof view->split);
+	else if (split != 0)
+		wait_view_hold_back(view, true);
+	if (split != 0)
+		waiting->due_ns = waiting->seen_ns + (stays ? AGAIN_NS : SPLIT_AGAIN_NS);
 }
 
 bool waiting_answered(struct waiting *waiting, const struct session *session, const char *busy, int result)
@@ -83,7 +116,11 @@ bool waiting_answered(struct waiting *waiting, const struct session *session, co
 	struct standing standing;
 	standing_read(&standing, session, waiting->question);
 	const struct redlock_finding *best = &standing.finding[standing.best];
-	if (standing.most > 0) /* else it is free again: there is nobody to name */
+	if (session->settings->slots == 0)
+		look_for_split(waiting, &standing);
+	if (*waiting->view.split)
+		name_nobody(&waiting->view, busy);
+	else if (standing.most > 0) /* else it is free again: there is nobody to name */
 		name_holder(best, best->pttl_ms == -1, busy, waiting->view.found, sizeof waiting->view.found);
 	return true;
 }

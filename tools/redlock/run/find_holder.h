@@ -14,11 +14,12 @@ struct waiting {
 	redlock_lock *question; /* the handle that asks; NULL: it is not made yet */
 	const char *own;        /* it is whether a run above this one holds this name; NULL: who has it */
 	uint64_t seen_ns;       /* when its answer came; 0: not yet */
+	uint64_t split;         /* a hash of the keys of that answer, if they were split; 0: they were not */
 };
 
 /* Finds out who has the lock, and tells systemd: `first` and those of --also are wanted, `busy` is the one
- * that is held. If nothing was told, or a run above this process may have one of them, the nodes are asked;
- * the answer is an event of `question`. */
+ * that is held. The nodes are asked, as the wait itself knows the key of one node alone, unless that is told
+ * to nobody (-q); the answer is an event of `question`. */
 void waiting_find(struct waiting *waiting, struct session *session, const char *first, const char *busy);
 
 /* Takes that answer. Returns false when the holder is the command under which this process runs: it would

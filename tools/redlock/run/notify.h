@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Tells systemd what the service is doing: one datagram to $NOTIFY_SOCKET, as sd_notify(3) specifies it.
- * libsystemd is not linked: it and what it needs would be loaded at every start of the command.
+ * Does not link libsystemd, because that would load it and its dependencies at every start of redlock.
  */
 #ifndef REDLOCK_TOOL_RUN_NOTIFY_H
 #define REDLOCK_TOOL_RUN_NOTIFY_H
 
-/* Sends `state`, "READY=1" or "", and a line of status. Nothing happens when nobody listens. */
+/* Sends `state` ("READY=1", "STOPPING=1" or "") and a STATUS= line. Does nothing without $NOTIFY_SOCKET, and
+ * ignores errors. */
 void notify_status(const char *state, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 #endif

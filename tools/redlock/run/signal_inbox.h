@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The signals that redlock gets while it runs a command, one by one, and who sent them. */
+/* Collects the signals that redlock gets while it runs a command, each with its sender. */
 #ifndef REDLOCK_TOOL_RUN_SIGNAL_INBOX_H
 #define REDLOCK_TOOL_RUN_SIGNAL_INBOX_H
 
@@ -10,8 +10,8 @@
 #include "words.h"
 
 struct inbox {
-	int fd;        /* readable when there is one */
-	sigset_t mask; /* as it was before */
+	int fd;        /* readable while a signal waits */
+	sigset_t mask; /* the signal mask before inbox_open(), for the command */
 };
 
 struct inbox_signal {
@@ -21,21 +21,21 @@ struct inbox_signal {
 	enum run_event event;
 };
 
-/* Blocks and collects the signals, but for those that are ignored: nohup(1) and background jobs of a script.
- * Returns 0, or -1 with errno. */
+/* Blocks and collects signals, except those that were ignored at the start (nohup(1), a script's background
+ * jobs). Returns 0, or -1 with errno. */
 int inbox_open(struct inbox *inbox);
 
-/* The next signal that means something. False: none. */
+/* Takes the next signal that is an event of the run. Returns false if there is none. */
 bool inbox_next(const struct inbox *inbox, struct inbox_signal *ret);
 
 /* A signal that was caught before inbox_open(): whether a terminal sent it is not known. */
 struct inbox_signal inbox_early(int number);
 
-/* Does what the signal does by default, now. */
+/* Resets the signal to its default action and raises it. SIGQUIT leaves no core file. */
 void inbox_default(int number);
 
-/* Stops this process until SIGCONT, unless that has come already. A stop that nobody could end, in an
- * orphaned process group, is ignored by the kernel. */
+/* Stops this process until SIGCONT, unless a SIGCONT is pending. In an orphaned process group, where nobody
+ * could continue it, the kernel ignores the stop. */
 void inbox_stop(int number);
 
 void inbox_close(struct inbox *inbox);

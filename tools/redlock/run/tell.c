@@ -31,7 +31,8 @@ void tell_refused(const struct run *run)
 {
 	if (run->settings->verbose)
 		report_votes(run->report);
-	if (run->result == REDLOCK_E_BUSY && run->order->silent_when_busy && !run->settings->verbose)
+	bool is_silent = run->order->silent_when_busy && !run->settings->verbose;
+	if (run->result == REDLOCK_E_BUSY && is_silent && !report_is_stuck(run->report))
 		return;
 	if (run->rights.refused)
 		say(run->settings, MSG(RIGHTS));
