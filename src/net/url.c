@@ -43,9 +43,9 @@ static const char bad_user[] = "the user or password is not valid percent-encodi
 static const char bad_host[] = "the host is missing or not valid";
 static const char bad_port[] = "the port must be a number from 1 to 65535";
 static const char bad_database[] = RL_URL_BAD_DATABASE;
-#define SHOWN(field, name, unit, most, where, bad) " ?" name "=N" unit where
+#define SHOWN(field, name, unit, most, where, bad) " ?" name "=N" unit where ","
 static const char bad_query[] = "the only parameters of a URL are:" RL_URL_PARAMETER_MAP(
-    SHOWN) " ?sentinel_user=U ?sentinel_password=P" RL_URL_OF_SENTINELS;
+    SHOWN) " ?sentinel_user=U and ?sentinel_password=P" RL_URL_OF_SENTINELS;
 #undef SHOWN
 static const char twice[] = "a parameter of the URL is given twice";
 enum { MAX_PATH = 107 }; /* so much has the address of a Unix socket room for, besides its end */

@@ -60,8 +60,8 @@ static const struct good {
 #define BAD_MASTER                                                                                           \
 	"the name of the Sentinels' master is missing or not valid: redis+sentinel://host1,host2:26379/NAME"
 #define BAD_QUERY                                                                                            \
-	"the only parameters of a URL are: ?replicas=N ?db=N after a Unix path ?sentinel_plain=N of +sentinel "  \
-	"?sentinel_user=U ?sentinel_password=P of +sentinel"
+	"the only parameters of a URL are: ?replicas=N, ?db=N after a Unix path, ?sentinel_plain=N of "          \
+	"+sentinel, ?sentinel_user=U and ?sentinel_password=P of +sentinel"
 #define MANY_SENTINELS                                                                                       \
 	"a URL has at most 7 Sentinels or servers of a cluster, and their list at most 200 bytes"
 #define BAD_CLUSTER "after the servers of a cluster nothing may follow but /: it has database 0 alone"
