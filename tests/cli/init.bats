@@ -192,7 +192,7 @@ is_anywhere() { # KEY
 		on_node "$pause" client unpause
 		init 0 "1 2 3" --max-ttl 1s --fresh
 	done
-	[[ $stderr == *"another \`redlock init\` is making a set of these nodes"* ]]
+	[[ $stderr == *"another \`redlock init\` is at work on these nodes"* ]]
 	[ "$(grep -c "set $(record 1 set), configuration 1, admitted, fencing known" <<<"$output")" = 3 ]
 	kill_nodes KILL 2 # so that the third one must vote
 	guarded "1 2 3" -n -t 1s --fence job true

@@ -29,6 +29,11 @@ record() { # N FIELD
 	on_node "$1" hget redlock:set "$2"
 }
 
+# A run has begun to make a set of the node, or to add it, and has not ended.
+is_noted() { # N
+	[ -n "$(record "$1" founding)" ]
+}
+
 # init CODE "N..." [OPTION...]
 init() {
 	local nodes=$2

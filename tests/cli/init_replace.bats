@@ -138,7 +138,11 @@ is_renamed() { # N
 	replace_killed "" is_renamed 2
 	is_record 1 prev_config "$(record 2 prev_config)"
 	guarded "1 2 3" -t 1s -n job true
-	replace_killed "4" is_record 2 step 3
+	replace_killed "4" is_record 2 gmax 9000000000000
+	guarded "1 2 3" -t 1s -n job true
+	replace_killed "1 2" is_noted 4
+	guarded "1 2 3" -t 1s -n job true
+	replace_killed "2" is_record 4 step 3
 	guarded "1 2 3" -t 1s -n job true
 	replace 0 "1 2 3" 3 4
 	for node in 1 2 4; do is_record "$node" config "$(record 1 config)"; done

@@ -70,6 +70,10 @@ DOCTOR_LOOK_AT(doctor_lacks_shards);
 bool doctor_check_shards(const struct doctor_node *node, const struct check *check,
                          void (*visit)(void *user, const struct doctor_finding *finding), void *user);
 
+/* clocks.c: clocks that differ by more than a lock allows for. */
+DOCTOR_LOOK_AT(doctor_clock_is_off);
+DOCTOR_LOOK_AT(doctor_own_clock_is_off);
+
 /* facts.c: what a server is, by its INFO. */
 /* Always: what survives of a vote of this node, and when. */
 DOCTOR_LOOK_AT(doctor_is_worth);

@@ -183,27 +183,6 @@ LOOK(clock_runs_off)
 	return (double)llabs(gain_ns) > (double)elapsed_ns * doctor->allowed_rate && !doctor_clock_stands(node);
 }
 
-static bool is_off(const struct doctor *doctor, int64_t offset_ns, bool from_most, struct found *found)
-{
-	FIND("%.3f s %s that of %s", (double)llabs(offset_ns) / 1e9, offset_ns < 0 ? "behind" : "ahead of",
-	     from_most ? "most nodes" : "this machine");
-	return (uint64_t)llabs(offset_ns) > doctor->allowance_ns;
-}
-
-LOOK(clock_is_off)
-{
-	UNUSED;
-	bool from_most;
-	int64_t offset_ns = doctor_clock_offset_ns(doctor, node, &from_most);
-	return is_off(doctor, offset_ns, from_most, found);
-}
-
-LOOK(own_clock_is_off)
-{
-	UNUSED;
-	return is_off(doctor, doctor_clock_own_offset_ns(doctor), true, found);
-}
-
 LOOK(is_slow)
 {
 	UNUSED;
@@ -375,7 +354,7 @@ static const struct check node_checks[] = {
      "has a clock that runs too fast or too slow, or was set meanwhile: it %; locks end at other times than "
      "their holders expect",
      "let one NTP client alone adjust it, and by slewing; or raise --drift-ppm"},
-    {"clock-offset", DOCTOR_TIME, ALL(WARNING), clock_is_off, 0,
+    {"clock-offset", DOCTOR_TIME, ALL(WARNING), doctor_clock_is_off, 0,
      "has a clock that is at least %: its locks end early or late when somebody sets it right",
      "let NTP keep the clocks, and set this one while no lock is held"},
     {"latency", DOCTOR_TIME, ALL(WARNING), is_slow, 0, "takes % at best: votes will come too late",
@@ -499,8 +478,8 @@ static const struct check set_checks[] = {
     {"members-change", DOCTOR_ALWAYS, ALL(WARNING), doctor_is_changing, 0,
      "a change of members is not finished: the former list is accepted too",
      "give all clients the new list, then redlock init --finish"},
-    {"own-clock", DOCTOR_ALWAYS, ALL(WARNING), own_clock_is_off, 0, "the clock of this machine is %",
-     "let NTP keep it"},
+    {"own-clock", DOCTOR_ALWAYS, ALL(WARNING), doctor_own_clock_is_off, 0, "the clock of this machine is %",
+     "let NTP keep all clocks, and compare them with one that is known to be right"},
 };
 
 /* ---- findings ---- */

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "../clock.h"
+#include "check.h"
 #include "doctor.h"
 
 enum { ROUNDS = 3 };
@@ -115,6 +116,29 @@ int64_t doctor_clock_offset_ns(const struct doctor *doctor, const struct doctor_
 	return at_least(node->clock.last.low_ns - reference, node->clock.last.high_ns - reference);
 }
 
+static bool agrees(const struct doctor *doctor, const struct doctor_node *node)
+{
+	int64_t offset_ns =
+	    at_least(node->clock.last.low_ns - doctor->wall_ns, node->clock.last.high_ns - doctor->wall_ns);
+	return node->sees[DOCTOR_TIME] && (uint64_t)llabs(offset_ns) <= doctor->allowance_ns;
+}
+
+static unsigned count_told(const struct doctor *doctor)
+{
+	unsigned count = 0;
+	for (unsigned i = 0; i < doctor->nodes; i++)
+		count += doctor->node[i].sees[DOCTOR_TIME];
+	return count;
+}
+
+static unsigned count_agreeing(const struct doctor *doctor)
+{
+	unsigned count = 0;
+	for (unsigned i = 0; i < doctor->nodes; i++)
+		count += agrees(doctor, &doctor->node[i]);
+	return count;
+}
+
 int64_t doctor_clock_own_offset_ns(const struct doctor *doctor)
 {
 	bool of_most;
@@ -135,4 +159,43 @@ bool doctor_clock_stands(const struct doctor_node *node)
 	const struct doctor_moment *a = &node->clock.first, *b = &node->clock.last;
 	return a->at_ns != 0 && b->at_ns > a->at_ns &&
 	       (uint64_t)llabs(b->said_us - a->said_us) < (b->at_ns - a->at_ns) / 1000 / 100;
+}
+
+/* ---- findings ---- */
+
+static bool is_off(const struct doctor *doctor, int64_t offset_ns, bool from_most, const char *but,
+                   struct found *found)
+{
+	FIND("%.3f s %s that of %s%s", (double)llabs(offset_ns) / 1e9, offset_ns < 0 ? "behind" : "ahead of",
+	     from_most ? "most nodes" : "this machine", but);
+	return (uint64_t)llabs(offset_ns) > doctor->allowance_ns;
+}
+
+DOCTOR_LOOK_AT(doctor_clock_is_off)
+{
+	UNUSED;
+	bool from_most;
+	int64_t offset_ns = doctor_clock_offset_ns(doctor, node, &from_most);
+	bool is_as_ours = from_most && agrees(doctor, node);
+	return is_off(doctor, offset_ns, from_most, is_as_ours ? ", as is that of this machine" : "", found);
+}
+
+/* Which clock is right nobody can tell here: what is known is which ones agree. */
+DOCTOR_LOOK_AT(doctor_own_clock_is_off)
+{
+	UNUSED;
+	int64_t offset_ns = doctor_clock_own_offset_ns(doctor);
+	unsigned told = count_told(doctor), same = count_agreeing(doctor);
+	char but[128] = "";
+	if (offset_ns == 0 && told >= 3 && same <= told / 2) {
+		FIND("not that of %u of %u nodes, and most nodes do not agree on the time either: which clock is "
+		     "right is "
+		     "not known here",
+		     told - same, told);
+		return true;
+	}
+	if (same > 0)
+		snprintf(but, sizeof but,
+		         ", and agrees with that of %u: either the clocks of most nodes are wrong, or these", same);
+	return is_off(doctor, offset_ns, true, but, found);
 }

@@ -42,8 +42,6 @@ struct init_change *init_put(struct init *in, unsigned node, const char *said)
 {
 	struct init_change *c = &in->change[node];
 	*c = (struct init_change){.said = said, .until_ms = in->record[node].now_ms + limit_ms(in)};
-	if (in->fresh_until_ms[node] != 0 && in->fresh_until_ms[node] < c->until_ms)
-		c->until_ms = in->fresh_until_ms[node];
 	return c;
 }
 

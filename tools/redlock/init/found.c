@@ -4,7 +4,8 @@
  * noted it; when all have noted the same one, they are admitted. Both begin with the first member in order.
  * So a node with a note never voted in that set, and no node votes before all have the note: any run may go
  * on where another one ended, and a set that not all nodes have noted may be begun anew.
- * docs/decisions/guard.md. plan.c calls it while no node has the record of a set.
+ * docs/decisions/guard.md. plan.c calls it while no node has the record of a set. A node that comes later
+ * gets such a note of the configuration in which it comes.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +18,7 @@
 #include "init.h"
 
 #define FIRST_STEP "1"
+#define FOUNDS "it takes part in the new set"
 
 /* A run that has begun is given so much time to note the set at all nodes. Safety does not depend on it. */
 #define PATIENCE_MS UINT64_C(3000)
@@ -120,7 +122,7 @@ static bool take_over(struct init *in, const char *begun)
 	return true;
 }
 
-bool init_is_founded(const struct init *in, unsigned node, const struct init_config *config)
+bool init_is_noted(const struct init *in, unsigned node, const struct init_config *config)
 {
 	struct note note;
 	return read_note(guard_record_founding(&in->record[node]), &note) && strcmp(note.set, config->set) == 0 &&
@@ -145,13 +147,16 @@ static void put_unseen(struct init *in, unsigned node)
 	c->text[GUARD_UNSEEN] = c->unseen;
 }
 
-void init_admit_founded(struct init *in, unsigned node, const struct init_config *config)
+void init_admit_noted(struct init *in, unsigned node, const struct init_config *config)
 {
 	struct note note;
 	(void)read_note(guard_record_founding(&in->record[node]), &note);
 	init_compose(in, node, INIT_ADMIT, config, "record written, it votes");
-	init_put_floor(in, node, strtoull(note.floor, NULL, 10));
-	put_unseen(in, node);
+	uint64_t floor = strtoull(note.floor, NULL, 10);
+	if (floor > 0)
+		init_put_floor(in, node, floor);
+	if (strcmp(config->step, FIRST_STEP) == 0)
+		put_unseen(in, node);
 }
 
 /* ---- what is to be done ---- */
@@ -195,9 +200,9 @@ static bool all_noted(const struct init *in, const char *begun)
 }
 
 /* The pass of a former set may be left in the record. The node has no note while it has a pass. */
-static void put_note(struct init *in, unsigned node)
+static void put_note(struct init *in, unsigned node, const char *said)
 {
-	struct init_change *c = init_put(in, node, "it takes part in the new set");
+	struct init_change *c = init_put(in, node, said);
 	c->text[GUARD_FOUNDING] = in->founding;
 	c->text[GUARD_PASS] = "";
 }
@@ -207,7 +212,7 @@ static void note_at_others(struct init *in, unsigned first)
 {
 	for (unsigned i = 0; i < in->nodes; i++)
 		if (in->wanted[i] && i != first)
-			put_note(in, i);
+			put_note(in, i, FOUNDS);
 	in->noted = true;
 }
 
@@ -227,7 +232,7 @@ static bool is_at_work(struct init *in, const char *begun)
 		return false;
 	in->wait_ms = PATIENCE_MS - passed_ms;
 	in->look_ms = LOOK_MS;
-	in->wait_why = "another `redlock init` is making a set of these nodes";
+	in->wait_why = "another `redlock init` is at work on these nodes";
 	return true;
 }
 
@@ -247,7 +252,7 @@ static int begin(struct init *in, unsigned first)
 		complain(MSG(NO_MEMORY));
 		return EXIT_INTERNAL;
 	}
-	put_note(in, first);
+	put_note(in, first, FOUNDS);
 	return INIT_MORE;
 }
 
@@ -275,11 +280,33 @@ int init_found(struct init *in)
 	if (all_noted(in, begun) && take_over(in, begun)) {
 		const struct init_config config = {
 		    in->set, in->config, FIRST_STEP, in->ttl, in->target, in->target_quorum, "", "", "", "", true};
-		init_admit_founded(in, first, &config);
+		init_admit_noted(in, first, &config);
 	} else if (in->founding != NULL && is_same_note(begun, in->founding + 2) && !in->noted) {
 		note_at_others(in, first);
 	} else if (!is_at_work(in, begun)) {
 		return begin(in, first);
 	}
+	return INIT_MORE;
+}
+
+/* ---- a node that comes ---- */
+
+int init_note_newcomer(struct init *in, const char *set)
+{
+	unsigned node = (unsigned)in->other;
+	const char *noted = guard_record_founding(&in->record[node]);
+	if (in->founding != NULL && is_same_note(noted, in->founding + 2))
+		return EXIT_OK;
+	if (is_at_work(in, noted))
+		return INIT_MORE;
+	snprintf(in->set, sizeof in->set, "%s", set);
+	init_draw(in->config);
+	if (guard_record_is_of_a_set(&in->record[node]))
+		return EXIT_OK;
+	if (!write_note(in)) {
+		complain(MSG(NO_MEMORY));
+		return EXIT_INTERNAL;
+	}
+	put_note(in, node, "it takes part in the change");
 	return INIT_MORE;
 }

@@ -66,7 +66,6 @@ struct init {
 	char begun[INIT_ID + 1];                              /* the configuration that another run makes, */
 	uint64_t begun_ns;                                    /* seen since */
 	char set[INIT_ID + 1], config[INIT_ID + 1], step[24]; /* drawn for a configuration that it begins */
-	uint64_t fresh_until_ms[REDLOCK_MAX_NODES + 1];       /* never voted in that; 0: not known */
 	char over[REDLOCK_MAX_NODES + 1][INIT_ID + 1];        /* id of a quarantine that was seen to be over */
 	uint64_t floor; /* of the counters of a node that comes; 0: not known */
 	uint64_t epoch;
@@ -121,10 +120,13 @@ int init_check_later(const struct init *in, const bool *of, const struct init_co
 
 /* As init_plan(), where no node has the record of a set. */
 int init_found(struct init *in);
-/* Whether a run has begun to make this set of the node, which never voted in it, and has not ended; then
- * the node is admitted by its own note. */
-bool init_is_founded(const struct init *in, unsigned node, const struct init_config *config);
-void init_admit_founded(struct init *in, unsigned node, const struct init_config *config);
+/* Whether a run has noted at the node that it is about to vote in this configuration, in which it never did;
+ * then the node is admitted by its own note. */
+bool init_is_noted(const struct init *in, unsigned node, const struct init_config *config);
+void init_admit_noted(struct init *in, unsigned node, const struct init_config *config);
+/* Draws the configuration in which a node comes, and notes it there, before any member has it. EXIT_OK: it is
+ * noted, or the node has the record of a set already. */
+int init_note_newcomer(struct init *in, const char *set);
 /* Above all fencing numbers that are known of. */
 uint64_t init_highest(const struct init *in);
 /* Complains of each node whose numbers are used up. */

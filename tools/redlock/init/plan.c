@@ -214,11 +214,6 @@ static int plan_without_set(struct init *in)
 
 /* ---- a set that is there ---- */
 
-static bool is_fresh(const struct init *in, unsigned node, const struct init_config *config)
-{
-	return in->fresh_until_ms[node] != 0 && strcmp(in->config, config->config) == 0;
-}
-
 /* A node that voted on an older one, which is accepted until the change is finished. */
 static void follow(struct init *in, unsigned node, const struct init_config *config)
 {
@@ -255,13 +250,8 @@ void init_mend(struct init *in, unsigned node, const struct init_config *config)
 	} else if (damaged) {
 		init_compose(in, node, INIT_QUARANTINE, config,
 		             "its record was damaged, and is written anew; it votes after a quarantine");
-	} else if (init_is_founded(in, node, config)) {
-		init_admit_founded(in, node, config);
-	} else if (is_fresh(in, node, config) && !guard_record_is_of_a_set(r)) {
-		init_compose(in, node, INIT_ADMIT, config, "record written, it votes");
-		if (in->floor > 0)
-			init_put_floor(in, node, in->floor);
-		in->fresh_until_ms[node] = 0; /* from now on it may vote, and forget that */
+	} else if (init_is_noted(in, node, config)) {
+		init_admit_noted(in, node, config);
 	} else if (!guard_record_is_of_a_set(r)) {
 		init_compose(in, node, INIT_QUARANTINE, config,
 		             "record written; it may have forgotten locks, and votes after a quarantine");

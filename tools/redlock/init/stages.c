@@ -188,18 +188,20 @@ int init_begin_change(struct init *in, const struct init_config *now)
 	if (!all_vote(in, voting, now))
 		return INIT_MORE;
 	const struct guard_record *other = &in->record[in->other];
-	if (in->is_added && other->state == GUARD_BLANK_ && other->left_ms > 0) {
+	bool is_new = other->state == GUARD_BLANK_ || other->state == GUARD_FOUNDING_;
+	if (in->is_added && is_new && other->left_ms > 0) {
 		in->wait_ms = other->left_ms;
 		in->wait_why = "the new node is in quarantine";
 		return INIT_MORE;
 	}
-	init_draw(in->config);
-	snprintf(in->step, sizeof in->step, "%llu", strtoull(now->step, NULL, 10) + 1);
 	if (!largest_number(in, voting, now, &in->floor))
 		in->floor = 0;
-	memset(in->fresh_until_ms, 0, sizeof in->fresh_until_ms);
-	if (in->is_added)
-		in->fresh_until_ms[in->other] = init_put(in, (unsigned)in->other, NULL)->until_ms;
+	code = in->is_added ? init_note_newcomer(in, now->set) : EXIT_OK;
+	if (code != EXIT_OK)
+		return code;
+	if (!in->is_added)
+		init_draw(in->config);
+	snprintf(in->step, sizeof in->step, "%llu", strtoull(now->step, NULL, 10) + 1);
 	struct init_config next = *now;
 	next.config = in->config;
 	next.step = in->step;
