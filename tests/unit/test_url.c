@@ -106,10 +106,12 @@ static const struct bad {
                    "redis+sentinel:// or redis+cluster://"},
     {"redis://a redis://b", "there is a blank in the URL; separate the URLs of several nodes with commas"},
     {"unix:///a\tunix:///b", "there is a blank in the URL; separate the URLs of several nodes with commas"},
+    {" redis://a", "there is a blank before or after the URL"},
+    {"redis://a:1\n", "there is a blank before or after the URL"},
+    {"redis://a,redis://b",
+     "there is more than one URL, separated by a comma: give each as a string of its own"},
     {"redis:/h", "the scheme must be redis://, rediss://, valkey://, valkeys://, unix://, "
                  "redis+sentinel:// or redis+cluster://"},
-    {" redis://h", "the scheme must be redis://, rediss://, valkey://, valkeys://, unix://, "
-                   "redis+sentinel:// or redis+cluster://"},
     {"http://h", "the scheme must be redis://, rediss://, valkey://, valkeys://, unix://, "
                  "redis+sentinel:// or redis+cluster://"},
     {"redisss://h", "the scheme must be redis://, rediss://, valkey://, valkeys://, unix://, "
