@@ -57,7 +57,7 @@ static enum redlock_vote_code ask(struct rl_nodes *ns, struct rl_node *n, struct
 	if (request->name.bytes == NULL)
 		return REDLOCK_VOTE_BACKLOG; /* there is no memory for it */
 	if (n->redirect != NULL && rl_cluster_overtakes(ns->clusters, n, request))
-		return REDLOCK_VOTE_BACKLOG;
+		return REDLOCK_VOTE_SHARD; /* the server that had the slot may still do what it was asked */
 	return rl_node_submit(n, request, &ns->wire, now);
 }
 

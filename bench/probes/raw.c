@@ -90,8 +90,8 @@ static void begin_round(struct lock *l, enum state state)
 		struct node *n = &nodes[((size_t)(l - locks) + i) % options.node_count];
 		if (acquire && options.guard)
 			memcpy(l->wire.set_pass, n->pass, PASS_SIZE);
-		queue(n, acquire ? l->wire.set : l->wire.release,
-		      acquire ? l->wire.set_size : l->wire.release_size, (uint32_t)(l - locks));
+		queue(n, acquire ? l->wire.set : l->wire.release, acquire ? l->wire.set_size : l->wire.release_size,
+		      (uint32_t)(l - locks));
 	}
 }
 

@@ -100,7 +100,7 @@ REDLOCK_API const char *redlock_error_name(int error);
 	X(SERVICE, 32, FATAL, "another kind of service")                                                         \
 	X(UNCHECKED, 33, FATAL, "in a guarded node set, whose record this kind of lock does not check")          \
 	X(MASTER, 34, MISSING, "not found through its Sentinels")                                                \
-	X(SHARD, 35, MISSING, "no server of the cluster has the name's slot at present")                         \
+	X(SHARD, 35, MISSING, "no server of the cluster serves the name's slot at present")                      \
 	X(UNREPLICATED, 36, MISSING, "too few replicas have acknowledged it in time")
 
 enum redlock_vote_code {

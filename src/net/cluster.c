@@ -11,6 +11,7 @@
 #define SILENT_NS (1000 * RL_NS_PER_MS)
 #define OPENING_NS (50 * RL_NS_PER_MS) /* for so long a request waits for a connection to open */
 #define PAY_NS (250 * RL_NS_PER_MS)
+#define LEAVE_NS (2000 * RL_NS_PER_MS) /* the connection of a server that is silent for longer ends */
 enum { MOST_HOPS = 6, MOST_TRIES = 240 };
 
 /* Ids in the poller: each server begins this far above the one before. */
@@ -393,6 +394,24 @@ static uint64_t opening_until(const struct rl_clusters *c, const struct rl_node 
 	return rl_time_add(n->link.progress_ns, OPENING_NS + 1);
 }
 
+/* When the connection ends if the server says nothing more. Handles whose requests it has may not ask another
+ * server, which may have taken over: rl_cluster_overtakes(). */
+static uint64_t leave_at(const struct rl_node *n)
+{
+	const struct rl_link *l = &n->link;
+	bool asked = l->state == RL_LINK_OPEN && l->login == RL_LOGIN_NONE && !l->kept && l->outbox.count > 0;
+	return asked && rl_outbox_front_sent(&l->outbox) ? rl_time_add(l->progress_ns, LEAVE_NS) : UINT64_MAX;
+}
+
+static void leave_silent(const struct rl_clusters *c, unsigned index, uint64_t now_ns)
+{
+	for (unsigned at = 0; at <= c->count; at++) {
+		struct rl_node *n = server_at(c, index, at);
+		if (n != NULL && now_ns >= leave_at(n))
+			rl_link_fail(&n->link, REDLOCK_VOTE_TIMEOUT, "no answer for 2 seconds");
+	}
+}
+
 /* Asks any server for these releases: that sends them on to the one that has the slots now. */
 static void pay(struct rl_clusters *c, unsigned index, struct rl_outbox *from, struct rl_wire *wire,
                 uint64_t now_ns)
@@ -434,12 +453,14 @@ uint64_t rl_cluster_deadline(const struct rl_clusters *c, uint64_t now_ns)
 		bool owes = c->servers[i]->ledger.debts.count > 0 && has_failed(c->servers[i]);
 		next = rl_time_min(next, rl_link_deadline(&c->servers[i]->link));
 		next = rl_time_min(next, opening_until(c, c->servers[i], now_ns));
+		next = rl_time_min(next, leave_at(c->servers[i]));
 		next = owes ? rl_time_min(next, c->pay_ns) : next;
 	}
 	for (unsigned i = 0; i < REDLOCK_MAX_NODES; i++) {
 		if (c->owners[i] == NULL)
 			continue;
 		next = rl_time_min(next, opening_until(c, &c->list[i], now_ns));
+		next = rl_time_min(next, leave_at(&c->list[i]));
 		if (c->late[i].count > 0 || c->list[i].ledger.debts.count > 0)
 			next = rl_time_min(next, c->pay_ns);
 	}
@@ -450,6 +471,9 @@ void rl_cluster_tick(struct rl_clusters *c, struct rl_wire *wire, uint64_t now_n
 {
 	for (unsigned i = 0; i < c->count; i++)
 		rl_node_tick(c->servers[i], now_ns);
+	for (unsigned i = 0; i < REDLOCK_MAX_NODES; i++)
+		if (c->owners[i] != NULL)
+			leave_silent(c, i, now_ns);
 	if (now_ns < c->pay_ns)
 		return;
 	c->pay_ns = rl_time_add(now_ns, PAY_NS);

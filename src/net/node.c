@@ -358,7 +358,7 @@ static __attribute__((noinline)) bool is_sent_on(struct rl_node *n, const struct
 		return false;
 	else
 		rl_outbox_pop(&n->link.outbox);
-	bool late = n->redirect->kind == RL_REDIRECT_LATE;
+	bool late = n->redirect->kind == RL_REDIRECT_LATE || n->redirect->kind == RL_REDIRECT_SPLIT;
 	if (late)
 		rl_link_remember(&n->link, REDLOCK_VOTE_SHARD, reply->value.text);
 	*ret = (struct rl_answer){.tag = entry->tag,

@@ -39,3 +39,40 @@ load init_helper
 		guarded "1 2" -t 1s -n --fence job sh -c '[ "$REDLOCK_FENCE" -gt 9000000000000 ]'
 	done
 }
+
+@test "a new member that is gone for good before the change is finished: what is said leads out" {
+	init 0 "1 2 3" --max-ttl 1s --fresh
+	init 0 "1 2 3" --add "$(node_url 4)"
+	kill_nodes KILL 4
+	init 78 "1 2 3 4" --remove "$(node_url 4)" --dead
+	says "first run: redlock init --finish"
+	init 69 "1 2 3 4" --finish
+	says "if it is gone for good, when an empty server has its address"
+	guarded "1 2 3" -t 1s -n job true
+	"$REDLOCK_BIN" cluster start -q --nodes 5 # node 4 is empty
+	init 0 "1 2 3 4" --finish
+	kill_nodes KILL 4
+	init 0 "1 2 3 4" --remove "$(node_url 4)" --dead
+	init 0 "1 2 3" --remove "$(node_url 4)" --finish --dead
+	guarded "1 2 3" -t 1s -n --fence job true
+}
+
+@test "status, ls and break say when a list is no longer that of the set" {
+	init 0 1 --max-ttl 2s --fresh
+	init 0 1 --add "$(node_url 2)"
+	"$REDLOCK_BIN" acquire -q --node-timeout 400ms -t 2s -r "$(urls 1)" job >/dev/null
+	for verb in "status job" "ls job" "status --json job"; do
+		want 0 rl $verb -r "$(urls 1)" # both lists are accepted
+		[ -z "$stderr" ]
+	done
+	init 0 "1 2" --finish
+	"$REDLOCK_BIN" acquire -q --node-timeout 400ms -t 2s -r "$(urls 1 2)" job >/dev/null
+	for verb in "status job" "ls job" "status --json job"; do
+		want 0 rl $verb -r "$(urls 1)"
+		says "not the list of nodes of their guarded set" "give this host these nodes: $(urls 1 2)"
+		want 0 rl $verb -r "$(urls 1 2)"
+		[ -z "$stderr" ]
+	done
+	want 0 rl break --yes job -r "$(urls 1)"
+	says "not the list of nodes of their guarded set"
+}

@@ -149,7 +149,7 @@ teardown_file() {
 }
 
 # The key is at the new server already, while the former one still has the slot.
-@test "the last run of a job whose slot moves" {
+@test "the last run of a job whose slot moves, and several names in such a slot" {
 	local slot from to
 	slot=$(server 0 cluster keyslot moving)
 	for from in 0 1 2; do
@@ -160,6 +160,10 @@ teardown_file() {
 	server $to cluster setslot "$slot" importing "$(server $from cluster myid)"
 	server $from cluster setslot "$slot" migrating "$(server $to cluster myid)"
 	server $from migrate 127.0.0.1 "${ports[to]}" '{moving}:redlock:last' 0 5000
+	server $from set '{moving}:here' theirs
+	want 69 rl run -n --also '{moving}:here' '{moving}:there' true
+	says "no server of the cluster serves the name's slot at present: TRYAGAIN" "or the slot has moved (TRYAGAIN)"
+	server $from del '{moving}:here'
 	want 0 rl last moving
 	[[ $output == "began "* ]]
 	want 0 rl run --once-per 1h moving echo ran
@@ -175,6 +179,6 @@ teardown_file() {
 		server $n cluster delslotsrange 10923 16383 || :
 	done
 	want 69 rl acquire -n foo
-	says "no server of the cluster has the name's slot" "wait until a replica takes over"
+	says "no server of the cluster serves the name's slot" "wait until a replica takes over"
 	want 0 rl run bar true
 }

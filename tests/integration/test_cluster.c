@@ -215,4 +215,34 @@ TEST(a_new_lock_goes_where_its_slot_is_moving_to)
 	expect_pair(refused);
 }
 
+/* Else its unanswered requests would keep their handles from asking a replica that takes over meanwhile. */
+TEST(a_server_that_hangs_is_left_soon)
+{
+	const char *urls[] = {seed_urls[owner_of("hangs") - servers.server]};
+	own_client *client = fixture_open(urls, 1, FIXTURE_NODE_TIMEOUT_MS);
+	own_lock *lock = fixture_lock(client, "hangs", WAIT_LONG_TTL_MS, 0);
+	struct server *owner = owner_of("hangs");
+	expect_pair(lock);
+	server_pause(owner);
+	expect_result(lock, REDLOCK_E_NOQUORUM, redlock_acquire(lock));
+	assert_driven(client, strcmp(fixture_status(client, 0).last_error, "no answer for 2 seconds") == 0);
+	server_resume(owner);
+	assert_soon(is_whole());
+	expect_pair(lock);
+}
+
+/* A later claim of the same handle must not overtake the release, which no server takes. */
+TEST(a_release_that_is_owed_to_a_dead_server)
+{
+	own_client *client = fixture_open(one_url, 1, FIXTURE_NODE_TIMEOUT_MS);
+	own_lock *lock = fixture_held(client, "dead", WAIT_LONG_TTL_MS, 0);
+	struct server *owner = owner_of("dead");
+	server_kill(owner);
+	assert_int_not_equal(redlock_release(lock), 0);
+	for (unsigned i = 0; i < 30 && redlock_acquire(lock) != 0; i++, wait_ms(20))
+		assert_int_not_equal(fixture_vote(lock, 0), REDLOCK_VOTE_BACKLOG); /* as if there were too many */
+	server_restart(owner);
+	assert_soon(is_whole());
+}
+
 TESTS(.start = start, .stop = stop)

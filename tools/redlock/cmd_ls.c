@@ -5,6 +5,7 @@
 
 #include "clock.h"
 #include "cmd.h"
+#include "guard_move.h"
 #include "guard_view.h"
 #include "live.h"
 #include "ls/ls.h"
@@ -28,7 +29,34 @@ static const struct option_group list_options = {"List", list_specs,
                                                  sizeof list_specs / sizeof list_specs[0]};
 static const struct option_group *const groups[] = {&list_options, &node_options, &output_options, NULL};
 
+/* The program, and what it has said. */
+struct listing {
+	struct ls_program program; /* first: its functions find the rest by it */
+	bool few_told;
+};
+
 /* ---- reading ---- */
+
+static bool are_few(const struct ls_nodes *nodes)
+{
+	return (unsigned)__builtin_popcountll(nodes->asked) < nodes->report.quorum;
+}
+
+/* Fewer nodes than a quorum answer: says so before the search, which may take long. */
+static void tell_few(const struct ls_nodes *nodes)
+{
+	struct listing *listing = (struct listing *)nodes->program;
+	const struct settings *settings = nodes->program->session->settings;
+	struct report report = nodes->report;
+	if (settings->follow || listing->few_told || !are_few(nodes))
+		return;
+	for (unsigned i = 0; i < report.nodes; i++)
+		if ((nodes->asked >> i & 1) != 0)
+			report.node[i].vote.code = REDLOCK_VOTE_YES;
+	report_conclude(&report, REDLOCK_E_NOQUORUM);
+	report_failure(&report, settings);
+	listing->few_told = true;
+}
 
 /* A listing that takes long says how far it is. */
 static void show_progress(const struct ls_nodes *nodes, uint64_t keys)
@@ -36,6 +64,7 @@ static void show_progress(const struct ls_nodes *nodes, uint64_t keys)
 	enum { AFTER_NS = 1000000000 };
 	char line[160];
 	const struct settings *settings = nodes->program->session->settings;
+	tell_few(nodes);
 	if (settings->follow || clock_ns() - nodes->pace.begin_ns < AFTER_NS || !live_works(settings))
 		return;
 	uint64_t percent = nodes->keys > keys ? keys * 100 / nodes->keys : 100;
@@ -54,7 +83,10 @@ static uint64_t find_forgetful(struct ls_nodes *nodes, const struct guard_record
 	bool any = session->remembered;
 	for (unsigned i = 0; i < nodes->report.nodes; i++)
 		any |= guard_record_is_of_a_set(&records[i]);
-	if (!any || session_lock(session, "redlock-ls", NULL, &lock) != EXIT_OK)
+	if (!session->settings->follow)
+		guard_move_warn(records, &nodes->report, session->settings);
+	/* Too few nodes prove nothing, and the question would wait for the others once more. */
+	if (!any || are_few(nodes) || session_lock(session, "redlock-ls", NULL, &lock) != EXIT_OK)
 		return 0;
 	(void)session_run(session, lock, REDLOCK_OP_QUERY);
 	redlock_lock_free(lock);
@@ -130,7 +162,8 @@ static int list_once(struct ls_nodes *nodes, const struct ls_scope *scope)
 	const struct settings *settings = nodes->program->session->settings;
 	struct ls_rows rows = {0};
 	bool ok = ls_read(nodes, scope, &rows);
-	if (ok && nodes->report.result == 0)
+	/* Fewer nodes than a quorum are listed too, as more cannot be known; nodes that refuse tell nothing. */
+	if (ok && (nodes->report.result == 0 || (are_few(nodes) && nodes->scanned != 0)))
 		show(&rows, settings);
 	ls_rows_free(&rows);
 	if (signals_caught())
@@ -139,9 +172,9 @@ static int list_once(struct ls_nodes *nodes, const struct ls_scope *scope)
 		complain(MSG(LS_FAILED), redlock_strerror(nodes->error));
 		return EXIT_INTERNAL;
 	}
-	if (nodes->report.result != 0) {
+	if (nodes->report.result != 0 && !((const struct listing *)nodes->program)->few_told) {
 		report_failure(&nodes->report, settings);
-	} else {
+	} else if (nodes->report.result == 0) {
 		say_missing(&nodes->report, settings);
 		say_barred(nodes, settings);
 	}
@@ -165,13 +198,13 @@ static int run(const struct settings *given, int argc, char **argv)
 		complain(MSG(LS_CLUSTER));
 		code = EXIT_CONFIG;
 	}
-	const struct ls_program program = {.share = (unsigned)settings.share,
-	                                   .timeout_ms = session.node_timeout_ms,
-	                                   .stopped = signals_caught,
-	                                   .progress = show_progress,
-	                                   .forgetful = find_forgetful,
-	                                   .session = &session};
-	int error = code == EXIT_OK ? ls_nodes_open(&nodes, session.client, &program) : 0;
+	struct listing listing = {.program = {.share = (unsigned)settings.share,
+	                                      .timeout_ms = session.node_timeout_ms,
+	                                      .stopped = signals_caught,
+	                                      .progress = show_progress,
+	                                      .forgetful = find_forgetful,
+	                                      .session = &session}};
+	int error = code == EXIT_OK ? ls_nodes_open(&nodes, session.client, &listing.program) : 0;
 	if (error < 0) {
 		complain(MSG(LS_FAILED), redlock_strerror(error));
 		code = EXIT_INTERNAL;

@@ -8,6 +8,8 @@
 
 #include <redlock/redlock.h>
 
+#include "message.h"
+
 enum { MEMBER_MAX = 320 };
 
 struct move {
@@ -195,4 +197,15 @@ bool guard_move_text(const struct guard_record *records, const char *const *urls
 	if (used < size)
 		put_advice(&move, records, urls, nodes, buffer + used, size - used);
 	return true;
+}
+
+void guard_move_warn(const struct guard_record *records, const struct report *report,
+                     const struct settings *settings)
+{
+	const char *urls[REDLOCK_MAX_NODES];
+	char text[GUARD_MOVE_MAX];
+	for (unsigned i = 0; i < report->nodes; i++)
+		urls[i] = report->node[i].status.address;
+	if (guard_move_text(records, urls, report->nodes, text, sizeof text))
+		say(settings, MSG(OTHER_LIST), text);
 }

@@ -4,6 +4,7 @@
 #define REDLOCK_TOOL_GUARD_MOVE_H
 
 #include "guard_record.h"
+#include "report.h"
 
 enum { GUARD_MOVE_MAX = 4096 };
 
@@ -14,5 +15,8 @@ enum { GUARD_MOVE_MAX = 4096 };
  */
 bool guard_move_text(const struct guard_record *records, const char *const *urls, unsigned nodes,
                      char *buffer, size_t size);
+/* Where it is true: says so, for a command that shows locks of nodes whose clients use another list. */
+void guard_move_warn(const struct guard_record *records, const struct report *report,
+                     const struct settings *settings);
 
 #endif

@@ -267,6 +267,8 @@ MESSAGE(LS_BARRED, "the user may not read %llu key%s: locks among them are not i
 MESSAGE(LS_CLUSTER, "ls: a node is a cluster, whose keys are on many servers",
         "list those of one server, with -r redis://HOST:PORT")
 MESSAGE(LS_FAILED, "ls: %s", "the text of a result above: see its row")
+MESSAGE(OTHER_LIST, "warning: this is not the list of nodes of their guarded set, whose clients may see another "
+        "holder: its members are %s", IN_TEXT)
 MESSAGE(LS_NODES, "%u of %u nodes answer", "`redlock status` shows the nodes that are missing")
 MESSAGE(LAST_UNKNOWN, "too few nodes told the marker %s: %u of %u needed; %s",
         "`redlock status` shows the nodes that are missing")

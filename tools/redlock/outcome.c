@@ -105,7 +105,9 @@ static const struct {
      "check the master's name in the URL, the password of the Sentinels (?sentinel_password=), and that they "
      "run: SENTINEL MASTERS lists the names that one knows"},
     {REDLOCK_VOTE_SHARD, EXIT_NOQUORUM,
-     "wait until a replica takes over, or start the master of the slot: CLUSTER NODES says which are down"},
+     "wait until a replica takes over or the slot has moved (TRYAGAIN), or start the master of the slot: "
+     "CLUSTER NODES "
+     "says which are down"},
     {REDLOCK_VOTE_UNREPLICATED, EXIT_NOQUORUM,
      "connect the node's replicas, or lower ?replicas= of its URL; if they are only far away, use a longer "
      "--node-timeout"},

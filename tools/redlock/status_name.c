@@ -90,6 +90,7 @@ static void read_records(struct status_picture *picture, const struct session *s
 	    guard_record_read(asker, records, picture->report.nodes, answering, session->node_timeout_ms) >= 0) {
 		uint64_t forgetful = guard_view_forgetful(session, records, &left_ms);
 		standing_doubt(&picture->standing, forgetful, left_ms);
+		guard_move_warn(records, &picture->report, session->settings);
 	}
 	redlock_asker_close(asker);
 	guard_record_free(records, picture->report.nodes);

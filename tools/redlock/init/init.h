@@ -72,6 +72,7 @@ struct init {
 	uint64_t carried;  /* largest number of the former configuration; 0: not known, */
 	bool uncarried;    /* which was said */
 	uint64_t alone_ns; /* since then all nodes refuse the configuration before */
+	bool knows_leaver; /* it was a member when this run began; a finished change has no word of it */
 	unsigned rounds;   /* of writing */
 
 	/* The plan's result. */

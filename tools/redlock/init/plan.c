@@ -325,6 +325,13 @@ static int check_quorum(const struct init_config *config, const char *quorum)
 	return EXIT_CONFIG;
 }
 
+/* Nothing but an answer ends a change that was begun: the node would accept the former list. An empty server
+ * at its address accepts none. */
+static const char when_back[] = ": run this again when it is back";
+static const char when_back_or_empty[] =
+    ": run this again when it is back, or, if it is gone for good, when an empty server has its "
+    "address, which votes after a quarantine";
+
 static int go_on(struct init *in, const struct init_config *config)
 {
 	int code = check_quorum(config, in->target_quorum);
@@ -335,7 +342,7 @@ static int go_on(struct init *in, const struct init_config *config)
 	code = init_check_later(in, in->wanted, config);
 	if (code != EXIT_OK)
 		return code;
-	if (init_complain_silent(in, in->wanted, ": run this again when it is back") > 0)
+	if (init_complain_silent(in, in->wanted, config->finished ? when_back : when_back_or_empty) > 0)
 		return EXIT_NOQUORUM;
 	if (!config->finished && (in->settings->finish || (init_replaces(in) && !in->is_added)))
 		return init_finish_change(in, config);
@@ -370,8 +377,7 @@ static int plan_plain(struct init *in, const struct init_config *config)
 	}
 	if (init_has_changes(in) || in->wait_ms > 0)
 		return INIT_MORE;
-	return init_complain_silent(in, in->wanted, ": run this again when it is back") > 0 ? EXIT_NOQUORUM
-	                                                                                    : EXIT_OK;
+	return init_complain_silent(in, in->wanted, when_back) > 0 ? EXIT_NOQUORUM : EXIT_OK;
 }
 
 static int plan_epoch(struct init *in, const struct init_config *config)
@@ -450,9 +456,10 @@ static bool was_member(const struct init *in, const struct guard_record *latest,
 	       (init_replaces(in) && r->state == GUARD_SILENT_);
 }
 
-static int check_leaver(const struct init *in, const struct guard_record *latest)
+static int check_leaver(struct init *in, const struct guard_record *latest)
 {
-	if (in->leaves < 0 || was_member(in, latest, (unsigned)in->leaves))
+	in->knows_leaver |= in->leaves >= 0 && was_member(in, latest, (unsigned)in->leaves);
+	if (in->leaves < 0 || in->knows_leaver)
 		return EXIT_OK;
 	complain(MSG(INIT_NO_MEMBER), in->member[in->leaves], latest->field[GUARD_MEMBERS],
 	         init_replaces(in) ? ": --replace takes the member first, and then the node that comes" : "");

@@ -43,8 +43,19 @@ static void write_stamp(bool with_day, char *stamp)
 
 /* ---- what has changed ---- */
 
-/* NULL: nothing that a person wants to be told. */
-static const char *change_of(const struct ls_row *before, const struct ls_row *after)
+/* Whether the holder has extended its keys: they live longer than they would by themselves, by more than two
+ * looks at the same nodes differ. */
+static bool is_extended(const struct ls_row *before, const struct ls_row *after)
+{
+	enum { ERROR_MS = 100 };
+	int64_t passed_ms = (int64_t)((after->read_ns - before->read_ns) / 1000000);
+	return before->known == after->known && before->votes == after->votes && before->pttl_ms >= 0 &&
+	       after->pttl_ms > before->pttl_ms - passed_ms + ERROR_MS + passed_ms / 10;
+}
+
+/* NULL: nothing that a person wants to be told. Of one name that is each renewal; of all names these would be
+ * most of the lines. */
+static const char *change_of(const struct ls_row *before, const struct ls_row *after, bool is_name)
 {
 	if (before == NULL)
 		return ls_row_is_remainder(after) ? "left" : "acquired";
@@ -54,7 +65,7 @@ static const char *change_of(const struct ls_row *before, const struct ls_row *a
 		return "passed";
 	if (before->odd != after->odd)
 		return after->odd != 0 ? "odd" : "mended";
-	return NULL;
+	return is_name && is_extended(before, after) ? "extended" : NULL;
 }
 
 static void tell(struct follow *follow, const char *change, const struct ls_row *row, bool live)
@@ -72,7 +83,7 @@ static void tell(struct follow *follow, const char *change, const struct ls_row 
 }
 
 /* Both lists are in the order of names. */
-static void compare(struct follow *follow, struct ls_rows *after, bool live)
+static void compare(struct follow *follow, struct ls_rows *after, bool is_name, bool live)
 {
 	const struct ls_rows *before = &follow->before;
 	size_t b = 0, a = 0;
@@ -82,7 +93,7 @@ static void compare(struct follow *follow, struct ls_rows *after, bool live)
 		int order = was == NULL ? 1 : is == NULL ? -1 : ls_compare_names(was, is);
 		was = order <= 0 ? was : NULL;
 		is = order >= 0 ? is : NULL;
-		const char *change = follow->round == 0 ? "found" : change_of(was, is);
+		const char *change = follow->round == 0 ? "found" : change_of(was, is, is_name);
 		if (change != NULL && ls_is_wanted(is != NULL ? is : was, follow->settings) &&
 		    (follow->round > 0 || !live))
 			tell(follow, change, is != NULL ? is : was, live);
@@ -151,7 +162,7 @@ static bool show_round(struct follow *follow, const struct ls_scope *scope)
 	}
 	/* Too few nodes say nothing about the locks: what was known stays. */
 	if (follow->nodes->report.result == 0) {
-		compare(follow, &rows, live);
+		compare(follow, &rows, ls_scope_is_name(scope), live);
 		ls_rows_carry(&follow->before, &rows);
 		struct ls_rows old = follow->before;
 		follow->before = rows;

@@ -6,6 +6,7 @@
 
 #include "../clock.h"
 #include "../guard_record.h"
+#include "../side_key.h"
 #include "ls.h"
 
 /* Side keys of the name tell of its slots as well. */
@@ -39,14 +40,19 @@ static void drop_beside_slots(struct ls_rows *rows)
 	rows->count = kept;
 }
 
+bool ls_scope_is_name(const struct ls_scope *scope)
+{
+	return scope->pattern != NULL && scope->pattern[strcspn(scope->pattern, "*?[\\")] == '\0';
+}
+
 /* A pattern that is a name counts as a lock whatever its value is: the user has named it, perhaps because a
- * key of another program keeps a job out. */
-static bool add_named(struct ls_nodes *nodes, const struct ls_scope *scope, struct ls_names *names)
+ * key of another program keeps a job out. NULL: it is no name, or out of memory. */
+static struct ls_name *add_named(struct ls_nodes *nodes, const struct ls_scope *scope, struct ls_names *names)
 {
 	char *key = NULL;
 	struct ls_key read;
-	if (scope->pattern == NULL || scope->pattern[strcspn(scope->pattern, "*?[\\")] != '\0')
-		return true;
+	if (!ls_scope_is_name(scope))
+		return NULL;
 	int length = asprintf(&key, "%s%s", scope->prefix, scope->pattern);
 	struct ls_name *name = NULL;
 	bool ok = length >= 0;
@@ -57,17 +63,72 @@ static bool add_named(struct ls_nodes *nodes, const struct ls_scope *scope, stru
 		ok = name != NULL || !is_name;
 		free(key);
 	}
-	if (name != NULL)
+	if (name != NULL) {
 		name->is_asked = true;
+		name->sides = (1U << LS_SIDES) - 1;
+	}
 	if (!ok)
 		nodes->error = REDLOCK_E_NOMEM;
+	return name;
+}
+
+/* Asks each node for the number of slots of a name. False: it cannot go on. */
+static bool ask_slots(struct ls_nodes *nodes, const char *key, uint64_t *ret)
+{
+	struct redlock_question list[REDLOCK_MAX_NODES];
+	const char *const get[] = {"GET", key};
+	size_t count = 0;
+	for (unsigned i = 0; i < nodes->report.nodes; i++)
+		if ((nodes->asked >> i & 1) != 0)
+			list[count++] = (struct redlock_question){
+			    .size = sizeof(struct redlock_question), .node = i, .argc = 2, .argv = get};
+	bool ok = ls_nodes_ask(nodes, list, count);
+	nodes->scanned = nodes->asked;
+	*ret = 0;
+	for (size_t i = 0; ok && i < count; i++) {
+		const struct redlock_reply *r = list[i].reply;
+		uint64_t slots = r != NULL && r->kind == REDLOCK_REPLY_STRING ? strtoull(r->text, NULL, 10) : 0;
+		*ret = slots > *ret && slots <= REDLOCK_MAX_SLOTS ? slots : *ret;
+	}
 	return ok;
+}
+
+/* All keys of a name are known without a search, which would take as long as for all names. */
+static bool find_slots(struct ls_nodes *nodes, struct ls_names *names, const struct ls_name *name)
+{
+	size_t room = strlen(name->text) + sizeof "{}:redlock:slots";
+	char *key = malloc(room);
+	uint64_t slots;
+	bool ok = key != NULL;
+	if (!ok)
+		nodes->error = REDLOCK_E_NOMEM;
+	else
+		side_key(name->text, "slots", key, room);
+	ok = ok && ask_slots(nodes, key, &slots);
+	for (unsigned slot = 1; ok && slot < slots; slot++) {
+		struct ls_name *its = ls_names_add(names, name->text, strlen(name->text), slot);
+		ok = its != NULL;
+		if (ok)
+			its->sides |= 1U << LS_SLOTS;
+		else
+			nodes->error = REDLOCK_E_NOMEM;
+	}
+	free(key);
+	return ok;
+}
+
+static bool find_names(struct ls_nodes *nodes, const struct ls_scope *scope, struct ls_names *names)
+{
+	const struct ls_name *name = add_named(nodes, scope, names);
+	if (name != NULL)
+		return find_slots(nodes, names, name);
+	return nodes->error >= 0 && ls_scan(nodes, scope, names);
 }
 
 bool ls_gather(struct ls_nodes *nodes, const struct ls_scope *scope, struct ls_rows *rows)
 {
 	struct ls_names names = {0};
-	bool ok = ls_nodes_begin(nodes) && ls_scan(nodes, scope, &names) && add_named(nodes, scope, &names);
+	bool ok = ls_nodes_begin(nodes) && find_names(nodes, scope, &names);
 	rows->is_cut = scope->most > 0 && names.count >= scope->most;
 	if (ok && !share_sides(&names)) {
 		nodes->error = REDLOCK_E_NOMEM;

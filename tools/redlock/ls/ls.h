@@ -152,6 +152,9 @@ struct ls_scope {
 	size_t most;         /* after so many names the search ends; 0: all are wanted */
 };
 
+/* Whether the pattern is one name, which is found without a search. */
+bool ls_scope_is_name(const struct ls_scope *scope);
+
 bool ls_scan(struct ls_nodes *nodes, const struct ls_scope *scope, struct ls_names *names);
 
 /* Whether a value, of which there are 41 bytes or all, looks like the token of a lock. */
@@ -213,6 +216,7 @@ struct ls_row {
 	uint64_t rival_nodes;     /* that another client keeps its key on: a bit for each */
 	struct rivals *rivals;    /* while the round lasts: what may be such keys; NULL: none */
 	struct ls_name *found_as; /* while the round lasts */
+	uint64_t read_ns;         /* when its keys were read */
 	uint64_t seen_ns;         /* when this holder was first seen, if rounds are compared */
 };
 

@@ -213,7 +213,8 @@ bool ls_row_make(struct ls_row *row, struct ls_look *look, const struct ls_nodes
 	                       .known = standing->known,
 	                       .nodes = standing->nodes,
 	                       .quorum = standing->quorum,
-	                       .pttl_ms = -2};
+	                       .pttl_ms = -2,
+	                       .read_ns = clock_ns()};
 	count_sides(row, look);
 	uint64_t slots = largest(look, LS_SLOTS, false);
 	row->slots = slots <= REDLOCK_MAX_SLOTS ? (unsigned)slots : 0;
