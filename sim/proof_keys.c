@@ -144,6 +144,12 @@ static unsigned longest(const struct site *s)
 	return found;
 }
 
+/* Whether the answer may be a yes to an extend. Without scripts a client counts what PTTL and EXEC answer. */
+static bool may_confirm(const struct call *c)
+{
+	return c->asked.op != NULL || word_is(c->w.at[0], "pttl") || word_is(c->w.at[0], "exec");
+}
+
 /* For each claim of the client with this token: it may have some, which it extends by that alone. */
 static void is_extended(const struct site *s, unsigned ttl)
 {
@@ -156,7 +162,7 @@ static void is_extended(const struct site *s, unsigned ttl)
 			asked = is_long_enough(s, s->t->xttl[k]) ? s->t->xttl[k] : longest(s);
 		if (asked == PROOF_NONE || !is_long_enough(s, asked))
 			continue;
-		bool heard = believed(s, k) && asked == s->t->xttl[k];
+		bool heard = believed(s, k) && asked == s->t->xttl[k] && may_confirm(s->call);
 		proof_did(s->w, s->resource, lock_extend_arrives(s->t, s->node, k, asked, heard, s->ends),
 		          "extend_arrives", "n%u k%u for %.3f ms%s", s->node, k,
 		          (double)s->name->ttl_ns[asked] / (double)SIM_MS, heard ? "" : ", unheard");

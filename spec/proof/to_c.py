@@ -10,6 +10,7 @@ for which it is false. After an action the sentences are asked that speak of wha
 `why`: the rule, and the value of each term in it. Reals are whole numbers, in a unit that the caller chooses.
 """
 import pathlib
+import re
 import sys
 
 sys.dont_write_bytecode = True
@@ -17,6 +18,10 @@ import notation  # noqa: E402
 
 SIZES = {'Node': 7, 'Quorum': 100, 'Claim': 120, 'Value': 128, 'Ttl': 120, 'Enter': 250, 'Key': 12, 'Name': 4, 'Repair': 60,
          'Round': 160, 'Token': 128, 'Int': 64}
+# Words of C, and what this file calls its own variables and functions.
+TAKEN = set('auto bool break case char const continue default do double else enum extern false float for goto if inline int '
+            'long real refuse register return s short signed sizeof static struct switch times true typedef union unsigned '
+            'void volatile while why'.split())
 INFIX = {'and': '&&', 'or': '||', '+': '+', '-': '-', '<': '<', '<=': '<=', '>': '>', '>=': '>=', '=': '=='}
 WIDE = 'Quorum'  # sentences about all of these are not asked when only time has passed
 
@@ -167,7 +172,7 @@ class C:
 
     @staticmethod
     def written(a):
-        return [target if isinstance(target, str) else target[0] for target, _ in a.puts.values()]
+        return [target[0] for target, _ in a.puts.values()]
 
     def asked(self, a, written):
         for kind in (self.t.invariant, self.t.promises):
@@ -179,8 +184,7 @@ class C:
     def puts(self, a, env, inlined):
         """Each put reads what was before the action: so no put may read what one before it has written elsewhere."""
         lines, done = [], set()
-        for target, value in a.puts.values():
-            name, *places = [target] if isinstance(target, str) else target
+        for (name, *places), value in a.puts.values():
             value = self.t.expand(notation.swap(value, inlined))
             places = [self.t.expand(p) for p in places]
             for other in notation.words(value) | set().union(set(), *map(notation.words, places)):
@@ -225,8 +229,25 @@ def sentences(tree):
     return {k: ' '.join(v.split()) for k, v in texts.items()}
 
 
+def names(tree):
+    """Yields the names of state, parameters and variables, which become names of C."""
+    if isinstance(tree, str) or not tree:
+        return
+    if tree[0] in ('rigid', 'state', 'let'):
+        yield tree[1]
+    elif tree[0] in ('forall', 'exists', 'action'):
+        yield from (v[0] for v in tree[2 if tree[0] == 'action' else 1])
+    for part in tree:
+        yield from names(part)
+
+
 def header(name, text):
     theorem = notation.load(name, text)
+    for item in notation.parse(text):
+        for word in names(item):
+            if word in TAKEN or not re.fullmatch(r'[A-Za-z]\w*', word):
+                raise notation.Malformed(f'{name}.thm: {item[0]} {notation.show(item[1])}: nothing can be called {word}, as the '
+                                         'theorem becomes C too')
     unknown = set(theorem.sorts) - set(SIZES)
     if unknown:
         raise notation.Malformed(f'{name}.thm: to_c.py has no entry in SIZES for {sorted(unknown)}')

@@ -45,6 +45,11 @@ uint32_t rl_offset_read(struct rl_offset *all, unsigned count, unsigned index,
 void rl_offset_leap(struct rl_offset *all, unsigned count, uint64_t leap_ns);
 
 /* By how much the server's clock left its bounds at least; negative: it is too late. */
+/*@ requires \valid_read(offset) && offset->moved_least_ns <= offset->moved_most_ns;
+    assigns \nothing;
+    ensures \result == 0 <==> offset->moved_least_ns <= 0 <= offset->moved_most_ns;
+    ensures \result > 0 ==> \result == offset->moved_least_ns;
+    ensures \result < 0 ==> \result == offset->moved_most_ns; */
 int64_t rl_offset_moved_ns(const struct rl_offset *offset);
 
 /* How far its clock is from ours, which is ahead of CLOCK_BOOTTIME by `wall_ns`; 0: not farther than

@@ -20,6 +20,9 @@
 uint64_t rl_pace_next(struct rl_lock *lock, const struct rl_event *event, uint64_t left_ns);
 
 /* A random time from half of `ns` to one and a half of it. */
+/*@ requires ns <= UINT64_MAX / 2;
+    assigns \nothing;
+    ensures ns / 2 <= \result && (ns > 0 ==> \result < ns / 2 + ns); */
 uint64_t rl_pace_about(uint64_t ns, uint64_t entropy);
 
 /* The last tries ask all nodes: the result is to be what a quorum says. */

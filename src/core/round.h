@@ -7,6 +7,8 @@
  *     rl_round_cast()    takes a vote
  *     rl_round_count()   returns how many votes there are of each kind
  *     rl_round_end()     the decision: votes that come later are recorded, and decide nothing
+ *
+ * The contracts are proved (spec/proof/contracts).
  */
 #ifndef RL_CORE_ROUND_H
 #define RL_CORE_ROUND_H
@@ -79,9 +81,18 @@ uint32_t rl_round_voted(const struct rl_lock *lock, enum redlock_vote_code code)
  * look.pauses is 0. */
 uint64_t rl_round_retry_pause(const struct rl_lock *lock);
 void rl_round_retry_grow(struct rl_lock *lock);
+/*@ requires \valid_read(lock) && \valid_read(lock->rules);
+    assigns \nothing;
+    ensures \result == lock->rules->node_timeout_ns / 8; */
 uint64_t rl_round_retry_longest(const struct rl_lock *lock);
 
 /* When to try again: after a random delay, at most half of the time that is left. */
+/*@ requires \valid_read(lock) && \valid_read(lock->rules) && \valid_read(event);
+    requires lock->rules->retry_min_ns <= lock->rules->retry_max_ns < UINT64_MAX;
+    assigns \nothing;
+    ensures \result == UINT64_MAX || \result >= event->now_ns + RL_ROUND_RETRY_MIN_NS;
+    ensures \result <= event->now_ns
+              + \max(RL_ROUND_RETRY_MIN_NS, \min(lock->rules->retry_max_ns, left_ns / 2)); */
 uint64_t rl_round_retry_at(const struct rl_lock *lock, const struct rl_event *event, uint64_t left_ns);
 
 #endif

@@ -37,29 +37,55 @@ static void *put(const redisReadTask *task, struct rl_reply_value value)
 	return task->privdata;
 }
 
-static void *on_string(const redisReadTask *task, char *text, size_t length)
+/* Copies a text into the arena, as much of it as there is room for, with a NUL. False: there is none. */
+/*@ requires \valid(r) && \valid(ret) && \valid_read(text + (0 .. length - 1));
+    requires r->arena_used <= RL_RESP_ARENA && \separated(r, ret, text + (0 .. length - 1));
+    assigns r->arena_used, r->arena[0 .. RL_RESP_ARENA - 1], *ret;
+    ensures r->arena_used <= RL_RESP_ARENA && (\result <==> \old(r->arena_used) < RL_RESP_ARENA);
+    ensures \result ==> ret->text == r->arena + \old(r->arena_used) && ret->text[ret->kept] == '\0';
+    ensures \result ==> r->arena_used == \old(r->arena_used) + ret->kept + 1;
+    ensures \result ==> ret->kept == length || (ret->kept < length && r->arena_used == RL_RESP_ARENA); */
+static bool keep_text(struct rl_resp *r, const char *text, size_t length, struct rl_reply_value *ret)
 {
-	struct rl_resp *r = task->privdata;
 	size_t room = sizeof r->arena - r->arena_used;
-	if (is_nested(task))
-		return r;
 	if (room == 0)
-		return NULL;
+		return false;
 	size_t kept = length < room ? length : room - 1;
 	char *copy = r->arena + r->arena_used;
 	memcpy(copy, text, kept);
 	copy[kept] = '\0';
 	r->arena_used += kept + 1;
-	return put(task, (struct rl_reply_value){.text = copy, .kept = kept, .length = length});
+	*ret = (struct rl_reply_value){.text = copy, .kept = kept, .length = length};
+	return true;
+}
+
+static void *on_string(const redisReadTask *task, char *text, size_t length)
+{
+	struct rl_reply_value value;
+	if (is_nested(task))
+		return task->privdata;
+	return keep_text(task->privdata, text, length, &value) ? put(task, value) : NULL;
+}
+
+/* Whether an array may have so many elements. The reader takes a refusal for out of memory, we for garbage.
+ */
+/*@ requires \valid_read(r) && r->nested_values <= RL_RESP_NESTED;
+    assigns \nothing;
+    ensures \result && !inside ==> count <= RL_REPLY_ITEMS;
+    ensures \result && inside ==> r->nested_values + count <= RL_RESP_NESTED; */
+static bool admits(const struct rl_resp *r, bool inside, unsigned long long count)
+{
+	if (inside)
+		return r->nested && count <= RL_RESP_NESTED - r->nested_values;
+	return count <= RL_REPLY_ITEMS;
 }
 
 static void *put_array(const redisReadTask *task, unsigned long long count)
 {
 	struct rl_resp *r = task->privdata;
 	bool inside = task->parent != NULL;
-	unsigned long long most = inside ? RL_RESP_NESTED - r->nested_values : RL_REPLY_ITEMS;
-	if ((inside && !r->nested) || count > most)
-		return NULL; /* the reader takes this for out of memory, we for garbage */
+	if (!admits(r, inside, count))
+		return NULL;
 	if (!inside)
 		r->reply.count = (unsigned)count;
 	else
@@ -155,6 +181,9 @@ static const struct {
 size_t rl_resp_short(const char *bytes, size_t size, struct rl_reply_value *ret)
 {
 	enum { LEAST = 4 }; /* a constant: that is one comparison */
+	/*@ loop invariant 0 <= i <= 4;
+	    loop assigns i;
+	    loop variant 4 - i; */
 	for (size_t i = 0; i < sizeof replies / sizeof replies[0]; i++) {
 		if (size < replies[i].size || memcmp(bytes, replies[i].bytes, LEAST) != 0 ||
 		    bytes[replies[i].size - 1] != '\n')

@@ -2,7 +2,7 @@
 /*
  * Reads RESP replies with the reader of hiredis, which only resp.c includes. A reply is stored in a fixed
  * arena, so no memory is allocated per reply. A reply larger than any of our commands can have is garbage: no
- * buffer grows for it.
+ * buffer grows for it. The contract is proved (spec/proof/contracts).
  */
 #ifndef RL_NET_RESP_H
 #define RL_NET_RESP_H
@@ -48,6 +48,15 @@ int rl_resp_next(struct rl_resp *resp, const struct rl_reply **ret_reply);
 /* Reads one of the short replies that most operations get: "+OK", ":0", ":1" or a null string, complete with
  * its line end. Returns the size of the reply, or 0 if `bytes` begin otherwise. A comparison costs a tenth of
  * the parser. */
+/*@ requires \valid_read(bytes + (0 .. size - 1)) && \valid(ret_value);
+    requires \separated(ret_value, bytes + (0 .. size - 1));
+    assigns *ret_value;
+    ensures \result <= size && (\result == 0 || (\result >= 4 && bytes[\result - 1] == '\n'));
+    ensures \result == 4 ==> bytes[0] == ':' && (bytes[1] == '0' || bytes[1] == '1') &&
+            ret_value->type == RL_REPLY_INTEGER && ret_value->integer == bytes[1] - '0';
+    ensures \result > 4 ==> \result == 5 &&
+            ((bytes[0] == '+' && bytes[1] == 'O' && ret_value->type == RL_REPLY_STATUS) ||
+             (bytes[0] == '$' && bytes[1] == '-' && ret_value->type == RL_REPLY_NIL)); */
 size_t rl_resp_short(const char *bytes, size_t size, struct rl_reply_value *ret_value);
 
 /* Takes the received bytes that were not read yet, for a caller with a parser of its own (asker.c). They are

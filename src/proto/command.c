@@ -7,9 +7,16 @@ size_t rl_command_digits(char *at, uint64_t number)
 {
 	char digits[20];
 	size_t count = 0;
+	/*@ loop invariant 0 <= count <= 19 && number < ten_to(20 - count) && (count == 0 || number > 0);
+	    loop invariant \forall integer i; 0 <= i < count ==> is_digit(digits[i]);
+	    loop assigns count, number, digits[0 .. 19];
+	    loop variant number; */
 	do
 		digits[count++] = (char)('0' + number % 10);
 	while ((number /= 10) > 0);
+	/*@ loop invariant 0 <= i <= count && \forall integer k; 0 <= k < i ==> is_digit(at[k]);
+	    loop assigns i, at[0 .. 19];
+	    loop variant count - i; */
 	for (size_t i = 0; i < count; i++)
 		at[i] = digits[count - 1 - i];
 	return count;
@@ -50,12 +57,21 @@ bool rl_command_write(struct rl_buffer *out, const struct rl_slice *words, unsig
 	return true;
 }
 
+/* Reads a length: a mark, digits and a line end. The contract has its words from spec/proof/contracts.c. */
+/*@ requires \valid(at) && \separated(at, *at + (0 .. 22)) && \exists integer n; is_length(*at, n);
+    assigns *at;
+    ensures \exists integer n; is_length(\old(*at), n) && *at == \old(*at) + n + 3 && \result < ten_to(n); */
 static size_t read_number(const char **at)
 {
-	size_t number = 0;
-	for ((*at)++; **at != '\r'; (*at)++)
-		number = number * 10 + (size_t)(**at - '0');
-	*at += 2;
+	const char *first = *at + 1;
+	size_t number = 0, digits = 0;
+	/*@ loop invariant \forall integer n; is_length(*at, n) ==> digits <= n;
+	    loop invariant number < ten_to(digits);
+	    loop assigns number, digits;
+	    loop variant 19 - digits; */
+	for (; first[digits] != '\r'; digits++)
+		number = number * 10 + (size_t)(first[digits] - '0');
+	*at = first + digits + 2;
 	return number;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Commands as bytes: arrays of bulk strings. */
+/* Commands as bytes: arrays of bulk strings. The contract is proved (spec/proof/contracts). */
 #ifndef RL_PROTO_COMMAND_H
 #define RL_PROTO_COMMAND_H
 
@@ -20,6 +20,9 @@ unsigned rl_command_read(struct rl_slice bytes, struct rl_slice *words);
 struct rl_slice rl_command_word(struct rl_slice bytes, unsigned index);
 
 /* Appends the digits of a number; returns how many. */
+/*@ requires \valid(at + (0 .. 19));
+    assigns at[0 .. 19];
+    ensures 1 <= \result <= 20 && \forall integer i; 0 <= i < \result ==> '0' <= at[i] <= '9'; */
 size_t rl_command_digits(char *at, uint64_t number);
 
 #endif

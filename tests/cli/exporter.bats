@@ -218,6 +218,26 @@ listed() { # EXPRESSION...
 	run -64 "$REDLOCK_EXPORTER" --every soon
 }
 
+@test "the page names a holder without label in words, and its figures agree" {
+	for node in 1 2 3; do on_node "$node" set other "not a lock's value" >/dev/null; done
+	start_exporter --lock other
+	slow() { # a look between two moments of the history
+		sleep 1.1
+		on_node 1 client pause 150 >/dev/null
+		get / >"$sandbox/page"
+		grep -q '<b>1 [^<]*</b><br><span class="ok">up</span>, [0-9]\{2,\}[. ]' "$sandbox/page"
+	}
+	until_true slow
+	python3 - "$sandbox/page" <<-'END'
+		import re, sys
+		page = open(sys.argv[1]).read()
+		assert "held</span> by another program on 3 nodes" in page and "clock -0 ms" not in page, page
+		nodes = re.findall(r"up</span>, ([0-9.]+) ms.*?</svg><span class=\"dim\">last hour, at most ([0-9.]+) ms", page)
+		assert len(nodes) == 3 and all(float(last) <= float(most) for last, most in nodes), nodes
+	END
+	for node in 1 2 3; do on_node "$node" del other >/dev/null; done
+}
+
 @test "no token and no password in any answer" {
 	for node in 1 2 3; do on_node "$node" config set requirepass hunter2secret >/dev/null; done
 	(umask 077 && echo hunter2secret >"$sandbox/password")

@@ -106,10 +106,12 @@ static const struct bad {
                    "redis+sentinel:// or redis+cluster://"},
     {"redis://a redis://b", "there is a blank in the URL; separate the URLs of several nodes with commas"},
     {"unix:///a\tunix:///b", "there is a blank in the URL; separate the URLs of several nodes with commas"},
+    {" redis://a", "there is a blank before or after the URL"},
+    {"redis://a:1\n", "there is a blank before or after the URL"},
+    {"redis://a,redis://b",
+     "there is more than one URL, separated by a comma: give each as a string of its own"},
     {"redis:/h", "the scheme must be redis://, rediss://, valkey://, valkeys://, unix://, "
                  "redis+sentinel:// or redis+cluster://"},
-    {" redis://h", "the scheme must be redis://, rediss://, valkey://, valkeys://, unix://, "
-                   "redis+sentinel:// or redis+cluster://"},
     {"http://h", "the scheme must be redis://, rediss://, valkey://, valkeys://, unix://, "
                  "redis+sentinel:// or redis+cluster://"},
     {"redisss://h", "the scheme must be redis://, rediss://, valkey://, valkeys://, unix://, "
@@ -123,7 +125,6 @@ static const struct bad {
     {"redis://[]", "the host is missing or not valid"},
     {"redis://[::1]x", "the host is missing or not valid"},
     {"redis://h h", "the host is missing or not valid"},
-    {"redis://h\n", "the host is missing or not valid"},
     {"redis://a\"b", "the host is missing or not valid"},
     {"redis://::1", "an IPv6 address needs brackets: redis://[::1]:6379"},
     {"redis://u:p@fe80::1:7000/2", "an IPv6 address needs brackets: redis://[::1]:6379"},

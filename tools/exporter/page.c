@@ -82,7 +82,8 @@ static float highest(const struct plot *p)
 static void put_caption(FILE *out, const struct plot *p, float most)
 {
 	if (most > 0)
-		fprintf(out, "last hour, at most %.3g %s", (double)most, (unsigned)most == 1 ? p->one : p->many);
+		fprintf(out, most < 1000 ? "last hour, at most %.3g %s" : "last hour, at most %.0f %s", (double)most,
+		        (unsigned)most == 1 ? p->one : p->many);
 	else
 		fprintf(out, "last hour: %s", p->none);
 }
@@ -156,9 +157,11 @@ static void put_node(FILE *out, const struct look *look, const struct moment *hi
 	fputs(n->up ? "up" : redlock_vote_text(n->vote), out);
 	fputs("</span>", out);
 	if (n->up)
-		fprintf(out, ", %.2f ms", n->round_trip_s * 1000);
-	if (n->answered)
-		fprintf(out, ", clock %+.0f ms", n->ahead_s * 1000);
+		fprintf(out, n->round_trip_s < 1 ? ", %.3g ms" : ", %.0f ms", n->round_trip_s * 1000);
+	if (n->answered) { /* without a sign where there is no difference */
+		long ahead_ms = (long)(n->ahead_s * 1000 + (n->ahead_s < 0 ? -0.5 : 0.5));
+		fprintf(out, ahead_ms == 0 ? ", clock %ld ms" : ", clock %+ld ms", ahead_ms);
+	}
 	if (n->version[0] != '\0')
 		fputs(", ", out), page_text(out, n->version);
 	if (n->guarded)
@@ -171,11 +174,28 @@ static void put_node(FILE *out, const struct look *look, const struct moment *hi
 	fputs("</article>\n", out);
 }
 
+/* The holder for people, where no label names it. Its value is not shown: it may be a token. */
+static const char *holder_of_kind(const char *kind)
+{
+	static const struct {
+		const char *kind, *text;
+	} texts[] = {{"token", "a holder without label"},
+	             {"value", "another program"},
+	             {"setnx-time", "a client of the old SETNX protocol"},
+	             {"redisson", "a Redisson client"},
+	             {"shared", "clients that share it"},
+	             {"other-type", "a key of a foreign type"}};
+	for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
+		if (strcmp(texts[i].kind, kind) == 0)
+			return texts[i].text;
+	return kind;
+}
+
 static void put_holder(FILE *out, const struct look_lock *l)
 {
 	char seen[32], left[32];
 	fputs("<span class=\"ok\">held</span> by ", out);
-	page_text(out, l->owner[0] != '\0' ? l->owner : l->kind);
+	page_text(out, l->owner[0] != '\0' ? l->owner : holder_of_kind(l->kind));
 	fprintf(out, " on %u node%s, seen for %s, ", l->votes, plural(l->votes),
 	        ls_time_text((uint64_t)(l->since_s * 1000), seen, sizeof seen));
 	if (l->remaining_s < 0)

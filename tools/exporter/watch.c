@@ -39,11 +39,10 @@ static void wait_until(pthread_cond_t *condition, pthread_mutex_t *mutex, uint64
 	pthread_cond_timedwait(condition, mutex, &until);
 }
 
-static void remember(struct watch *w)
+static struct moment moment_of(struct watch *w)
 {
 	const struct look *l = &w->last;
-	struct moment *m = &w->history[w->next];
-	*m = (struct moment){.at_s = l->at_s};
+	struct moment moment = {.at_s = l->at_s}, *m = &moment;
 	for (unsigned i = 0; i < l->count; i++) {
 		m->up |= (uint32_t)l->node[i].up << i;
 		m->round_trip_ms[i] = (float)(l->node[i].round_trip_s * 1000);
@@ -56,7 +55,34 @@ static void remember(struct watch *w)
 	m->locks = view->known ? (float)view->locks : -1;
 	m->waiters = view->known ? (float)view->waiting : -1;
 	list_leave(w->list);
+	return moment;
+}
+
+static void remember(struct watch *w)
+{
+	w->history[w->next] = moment_of(w);
 	w->next = (w->next + 1) % HISTORY_COUNT;
+}
+
+static float worst(float a, float b)
+{
+	return a > b ? a : b;
+}
+
+/* A look within the step of the last moment: the history has the worst of all looks, which the page shows
+ * beside the last one. */
+static void remember_worst(struct watch *w)
+{
+	struct moment *m = &w->history[(w->next + HISTORY_COUNT - 1) % HISTORY_COUNT];
+	const struct moment now = moment_of(w);
+	m->up &= now.up;
+	m->held &= now.held;
+	for (unsigned i = 0; i < w->last.count; i++)
+		m->round_trip_ms[i] = worst(m->round_trip_ms[i], now.round_trip_ms[i]);
+	for (unsigned i = 0; i < w->last.locks; i++)
+		m->waiting[i] = now.waiting[i] > m->waiting[i] ? now.waiting[i] : m->waiting[i];
+	m->locks = worst(m->locks, now.locks);
+	m->waiters = worst(m->waiters, now.waiters);
 }
 
 /* Without the mutex: requests are answered meanwhile. */
@@ -73,6 +99,8 @@ static void take(struct watch *w, struct look *look, uint64_t *step_ns)
 	if (ok && now_ns() >= *step_ns) {
 		remember(w);
 		*step_ns = now_ns() + HISTORY_STEP_S * NS_PER_S;
+	} else if (ok) {
+		remember_worst(w);
 	}
 	pthread_cond_broadcast(&w->taken);
 }

@@ -12,7 +12,7 @@
 
 enum { WATCH_PATIENCE_MS = 900, HISTORY_STEP_S = 10, HISTORY_COUNT = 360, STALE_S = 60 };
 
-/* One moment of the last hour. */
+/* One moment of the last hour: the worst of the looks of a step. */
 struct moment {
 	uint64_t at_s; /* 0: there was no look */
 	uint32_t up;   /* bit per node */
