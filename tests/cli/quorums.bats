@@ -188,6 +188,19 @@ kept_out() { # NAME
 	says "'four' belongs to"
 }
 
+@test "a set that is to join guarded sets: the names that move are refused, with the reason" {
+	on_nodes "1 2 3 4 5 6 7 8 9" flushall
+	rl init -q -C b --fresh --max-ttl 10s
+	write_config "a b" c
+	want 76 rl run -n -t 10s four true
+	says "a set cannot join guarded node sets"
+	want 76 rl acquire --json -n -t 10s four
+	json_is '"take `joining` away" in j["hint"]'
+	want 0 rl run -n -t 10s two true
+	rl init -q -C b --plain
+	want 0 rl run -n -t 10s four true
+}
+
 @test "options beside quorums are also those of each of its sets" {
 	printf 'prefix = app:\nttl = 20s\n' >>"$conf"
 	rl acquire -q -n one >/dev/null

@@ -143,6 +143,10 @@ int outcome_of_error(int error)
 	return EXIT_INTERNAL;
 }
 
+const char outcome_joining[] =
+    "take `joining` away: a set cannot join guarded node sets, whose nodes refuse a list with other nodes; "
+    "stop all clients for longer than the longest TTL, and start them with the new list of sets";
+
 enum { VOTE_ROWS = sizeof by_vote / sizeof by_vote[0] };
 
 /* The first row, from `row` on, that any node matches. VOTE_ROWS: no node matches any row. */
