@@ -35,6 +35,7 @@ class Run:
 	slots: int = 0  # one of so many
 	sticky_ms: int = 0  # a released lock stays for so long
 	many: bool = False  # of two names
+	thrifty: bool = False  # asks a quorum of the nodes (raw)
 	before: bool = False  # of another checkout
 	operands: tuple = ()  # instead of the servers
 	watched: bool = False  # what a server does meanwhile
@@ -63,7 +64,7 @@ def _arguments(run):
 		"-r": run.rest_ms, "-K": run.slots, "-s": run.sticky_ms}
 	words = [word for option, value in options.items() if value for word in (option, value)]
 	return words + ["-w"] * run.no_wait + ["-g"] * bool(run.hung or run.killed or run.watched) + \
-		["-F"] * run.fence + ["-G"] * run.guard + ["-S"] * run.shared + ["-M"] * run.many
+		["-F"] * run.fence + ["-G"] * run.guard + ["-S"] * run.shared + ["-M"] * run.many + ["-T"] * run.thrifty
 
 
 def _break(run, servers):

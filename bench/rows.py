@@ -37,6 +37,8 @@ RUNS = {
 	"ours, 256, fence": Run("inflight", fence=True, count=256, **FLOW),
 	"raw, 256, guard": Run("raw", guard=True, count=256, **FLOW),
 	"raw, 256, fence": Run("raw", fence=True, count=256, **FLOW),
+	"raw, 256, guard, thrifty": Run("raw", guard=True, thrifty=True, count=256, **FLOW),
+	"raw, guard, thrifty": Run("raw", guard=True, thrifty=True, **LATENCY),
 	**{"ours, " + name + suffix: Run("latency", wire=wire, **kind, **LATENCY)
 		for suffix, wire in (("", "tcp"), (", unix", "unix"))
 		for name, kind in (("shared", {"shared": True}), ("3 slots", {"slots": 3}), ("2 names", {"many": True}))},
@@ -121,6 +123,10 @@ ROWS = [
 		must=must) for what, must in (("guard", 1.9), ("fence", 2.5))),
 	*(ratio("G2", "raw: plain / %s: the limit here" % what, "raw, 256", "raw, 256, %s" % what, "pairs_per_s")
 		for what in ("guard", "fence")),
+	ratio("T5", "256 in flight, guarded: raw that asks 3 of 5 nodes: pairs/s / raw", "raw, 256, guard, thrifty",
+		"raw, 256, guard", "pairs_per_s", more_is_better=True),
+	*(ratio("T5", "one at a time: the same, pair %s / raw" % q, "raw, guard, thrifty", "raw, guard", "pair_us.%s" % q)
+		for q in ("p50", "p99")),
 	*(Row("G3", "redlock %s on 31 nodes" % name, (name,), lambda r: r["pair_us"]["p50"] / 1e6, must=1, unit="s")
 		for name in ("init", "doctor")),
 	*(ratio("K1", "%s%s, pair p50 / own plain" % (name, over), "ours, " + name + suffix, "ours" + suffix, "pair_us.p50",

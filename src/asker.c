@@ -102,13 +102,32 @@ static int add_server(struct rl_asker *a, const struct rl_nodes *nodes, unsigned
 	return ok ? 0 : REDLOCK_E_NOMEM;
 }
 
+/* One of the Sentinels that the node's URL names, with the user and password that it has for them. */
+static int add_sentinel(struct rl_asker *a, const struct rl_nodes *nodes, unsigned node, const char *text)
+{
+	const struct rl_endpoint *of = &nodes->list[node].link.endpoint;
+	int error = REDLOCK_E_INVAL;
+	for (unsigned i = 0; text != NULL && i < rl_url_count_hosts(of) && error == REDLOCK_E_INVAL; i++) {
+		struct rl_endpoint one;
+		if (!rl_url_sentinel(of, i, &one))
+			return REDLOCK_E_NOMEM;
+		if (strcmp(strstr(one.address, "://") + 3, text) == 0)
+			error = add_line(a, &one, nodes->tls) ? 0 : REDLOCK_E_NOMEM;
+		rl_url_free(&one);
+	}
+	return error;
+}
+
 static int add_servers(struct rl_asker *a, const struct rl_nodes *nodes,
                        const struct rl_asker_servers *wanted)
 {
-	int error =
-	    wanted->node < nodes->count && rl_cluster_is(nodes->clusters, wanted->node) ? 0 : REDLOCK_E_INVAL;
+	unsigned node = wanted->node;
+	bool cluster = node < nodes->count && rl_cluster_is(nodes->clusters, node);
+	bool sentinels = node < nodes->count && nodes->list[node].link.endpoint.master != NULL;
+	int error = cluster || sentinels ? 0 : REDLOCK_E_INVAL;
 	for (size_t i = 0; i < wanted->count && error == 0; i++)
-		error = add_server(a, nodes, wanted->node, wanted->list[i]);
+		error = cluster ? add_server(a, nodes, node, wanted->list[i])
+		                : add_sentinel(a, nodes, node, wanted->list[i]);
 	return error;
 }
 

@@ -19,8 +19,8 @@
 
 struct rl_asker;
 
-/* Which servers are asked: those of `list`, HOST:PORT each, of the cluster that is node `node`; NULL: one of
- * each node. */
+/* Which servers are asked: those of `list`, HOST:PORT each, of the cluster that is node `node`, or its
+ * Sentinels; NULL: one of each node. */
 struct rl_asker_servers {
 	unsigned node;
 	const char *const *list;

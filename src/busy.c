@@ -56,6 +56,14 @@ static void put_holder(struct rl_sentence *s, const struct redlock_finding *f)
 	}
 }
 
+static bool is_endless(const redlock_lock *lock, uint32_t nodes)
+{
+	for (unsigned i = 0; i < lock->client->nodes.count; i++)
+		if ((nodes >> i & 1) != 0 && lock->core.findings[i].pttl_ms != -1)
+			return false;
+	return true;
+}
+
 /* The holders that the last look or query has found. */
 static void put_found(struct rl_sentence *s, const redlock_lock *lock)
 {
@@ -67,6 +75,8 @@ static void put_found(struct rl_sentence *s, const redlock_lock *lock)
 		rl_sentence_put(s, s->length == 0 ? "busy: " : ", ");
 		put_holder(s, &lock->core.findings[i]);
 		rl_sentence_put(s, " on %d of %u nodes", __builtin_popcount(nodes), ns->count);
+		if (is_endless(lock, nodes))
+			rl_sentence_put(s, ", by a key that never expires (`redlock break` deletes it)");
 	}
 }
 

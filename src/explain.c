@@ -105,6 +105,25 @@ static void put_loss(struct rl_sentence *s, const redlock_lock *lock)
 	put_extend(s, lock);
 }
 
+/* Whether the validity has ended and no event or call has noticed that yet. */
+static bool is_over(const redlock_lock *lock)
+{
+	const struct rl_loop *loop = &lock->client->loop;
+	return lock->core.phase == RL_HELD &&
+	       lock->core.valid_until_ns <= rl_time_add(loop->now_ns, loop->leap_ns);
+}
+
+static void put_limit(struct rl_sentence *s, const redlock_lock *lock)
+{
+	const struct rl_rules *r = lock->core.rules;
+	rl_sentence_put(s, "%s: ", redlock_strerror(REDLOCK_E_LIMIT));
+	if (r->max_extends > 0)
+		rl_sentence_put(s, "max_extends is %llu", (unsigned long long)r->max_extends);
+	if (r->max_hold_ns > 0)
+		rl_sentence_put(s, "%smax_hold_ms is %llu", r->max_extends > 0 ? ", " : "",
+		                (unsigned long long)(r->max_hold_ns / RL_NS_PER_MS));
+}
+
 /* The notice DANGER was given, and nothing has extended the lock since. */
 static bool is_in_danger(const redlock_lock *lock)
 {
@@ -153,8 +172,12 @@ int redlock_last_error(const redlock_lock *lock, char *text, size_t size)
 		put_no_quorum(&s, lock);
 	else if (lock->last_cause == RL_CAUSE_LOSS)
 		put_loss(&s, lock);
+	else if (lock->last_result == 0 && is_over(lock))
+		rl_sentence_put(&s, "the lock was lost: its validity has ended");
 	else if (lock->last_result == 0 && is_in_danger(lock))
 		put_danger(&s, lock);
+	else if (lock->last_result == REDLOCK_E_LIMIT)
+		put_limit(&s, lock);
 	else if (lock->last_result == REDLOCK_E_INVAL)
 		put_invalid(&s, lock);
 	else

@@ -59,7 +59,7 @@ struct redlock_lock {
 
 	struct rl_heir *heir; /* of what is held: seen.h. NULL: nobody is known */
 
-	redlock_lock *next_in_line; /* in order of arrival: places.h */
+	redlock_lock *next_in_line; /* places.h has the order */
 	redlock_lock *previous_in_line;
 	struct rl_seen *seen;    /* what was told of the lock while it waits; NULL: nothing */
 	uint32_t name_size : 25; /* with the prefix */

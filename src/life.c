@@ -387,7 +387,8 @@ void rl_life_detach(redlock_lock *lock, bool release)
 		rl_registry_drop_events(&c->handles, lock);
 	}
 	if (lock->core.phase == RL_HELD)
-		rl_stats_add(&c->stats.hold, rl_time_sub(c->loop.now_ns, lock->core.hold.held_ns));
+		rl_stats_add(&c->stats.hold, rl_time_sub(rl_time_min(c->loop.now_ns, lock->core.valid_until_ns),
+		                                         lock->core.hold.held_ns));
 	unlink_handle(c, lock);
 }
 

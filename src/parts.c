@@ -142,11 +142,16 @@ int redlock_open(const struct redlock_options *options, redlock_client **ret_cli
 	RL_NO_CANCEL;
 	struct redlock_options o;
 	redlock_options_init(&o);
-	int error =
-	    options != NULL && ret_client != NULL ? rl_sized_copy(&o, sizeof o, options) : REDLOCK_E_INVAL;
+	if (options == NULL || ret_client == NULL)
+		return REDLOCK_E_INVAL;
+	int error = rl_sized_copy(&o, sizeof o, options);
 	if (error < 0)
-		return error;
+		return options->size > sizeof o && options->size <= RL_SIZED_MOST
+		           ? refuse(options, NULL, "there is an option that this library does not know")
+		           : error;
 	refuse(&o, NULL, "");
+	if (o.drift_ppm == 0 && o.drift_ms == 0 && o.stop_fd == 0)
+		return refuse(&o, NULL, "the options are zero: call redlock_options_init() before you set any");
 	if (o.error_node != NULL)
 		*o.error_node = -1;
 	bool spreads = o.sets != NULL || o.set_count > 0; /* one without the other is refused */

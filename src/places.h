@@ -21,7 +21,7 @@
 
 struct rl_places {
 	char channel[RL_LISTENER_CHANNEL]; /* "": nobody has waited yet */
-	redlock_lock *first; /* of the handles that wait, or hold what they waited for, in order of arrival */
+	redlock_lock *first; /* of the handles that wait, or hold what they waited for, in their order */
 	redlock_lock *last;
 	redlock_lock *next; /* has become the first that waits for its name, and is to be told; NULL: nobody */
 	struct rl_nodes *nodes;        /* where messages are heard */

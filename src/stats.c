@@ -54,7 +54,9 @@ static __attribute__((noinline)) void count_hold(struct redlock_stats *s, const 
 	if ((facts & RL_COUNT_LOSSES) == 0)
 		return;
 	s->losses[rl_stats_loss(facts)]++;
-	rl_stats_add(&s->hold, rl_time_sub(e->now_ns, lock->core.hold.held_ns));
+	/* A hold ends by the clock, also if nobody has driven the client since. */
+	uint64_t end_ns = rl_time_min(e->now_ns, lock->core.hold.hold_until_ns);
+	rl_stats_add(&s->hold, rl_time_sub(end_ns, lock->core.hold.held_ns));
 }
 
 void rl_stats_count(struct redlock_stats *s, const redlock_lock *lock, const struct rl_event *e,

@@ -17,7 +17,7 @@ static void usage(const char *program)
 {
 	fprintf(stderr,
 	        "usage: %s [-n PAIRS] [-t SECONDS] [-c COUNT] [-k BYTES] [-r MS] [-h US] [-l MS] [-u USER] [-w] "
-	        "[-g] [-G] [-F] [-S] [-K SLOTS] [-s MS] [-M] [-q SETS] "
+	        "[-g] [-G] [-F] [-S] [-K SLOTS] [-s MS] [-M] [-T] [-q SETS] "
 	        "[-o FILE] NODE...\n",
 	        program);
 	exit(64);
@@ -80,6 +80,9 @@ static void take(struct options *o, int option, const char *program)
 	case 'G':
 		o->guard = true;
 		break;
+	case 'T':
+		o->thrifty = true;
+		break;
 	case 'o':
 		o->samples_path = optarg;
 		break;
@@ -92,7 +95,7 @@ static struct options parse(int argc, char **argv)
 {
 	struct options o = {.pairs = UINT64_MAX, .count = 1, .name_size = MIN_NAME};
 	int option;
-	while ((option = getopt(argc, argv, "+n:t:c:k:r:h:l:u:K:s:q:awgGFSMo:")) != -1)
+	while ((option = getopt(argc, argv, "+n:t:c:k:r:h:l:u:K:s:q:awgGFSMTo:")) != -1)
 		take(&o, option, argv[0]);
 	o.nodes = argv + optind;
 	o.node_count = (unsigned)(argc - optind);

@@ -21,6 +21,7 @@
  *     -K SLOTS     it is one of so many slots
  *     -s MS        it is sticky: a released lock stays with the client for so long
  *     -M           it is of a second name too
+ *     -T           a quorum of the nodes is asked, of each lock another one (raw)
  *     -q SETS      the nodes are so many node sets of equal size (ours)
  *     -o FILE      write the time of each pair, as 32-bit nanoseconds of this machine
  */
@@ -47,6 +48,7 @@ struct options {
 	bool gate;
 	bool guard, fence;
 	bool shared, many;
+	bool thrifty;
 	unsigned slots; /* 0: it has none */
 	uint64_t sticky_ms;
 	unsigned sets; /* 0: one */

@@ -75,17 +75,23 @@ static void queue(struct node *n, const char *bytes, size_t size, uint32_t lock)
 	n->ring[n->tail++ % RING] = (struct asked){lock, locks[lock].round};
 }
 
+static unsigned asked_nodes(void)
+{
+	return options.thrifty ? quorum : options.node_count;
+}
+
 static void begin_round(struct lock *l, enum state state)
 {
 	bool acquire = state == ACQUIRING;
 	l->state = state;
 	l->round++;
 	l->yes = l->no = 0;
-	for (unsigned i = 0; i < options.node_count; i++) {
+	for (unsigned i = 0; i < asked_nodes(); i++) {
+		struct node *n = &nodes[((size_t)(l - locks) + i) % options.node_count];
 		if (acquire && options.guard)
-			memcpy(l->wire.set_pass, nodes[i].pass, PASS_SIZE);
-		queue(&nodes[i], acquire ? l->wire.set : l->wire.release,
-		      acquire ? l->wire.set_size : l->wire.release_size, (uint32_t)(l - locks));
+			memcpy(l->wire.set_pass, n->pass, PASS_SIZE);
+		queue(n, acquire ? l->wire.set : l->wire.release, acquire ? l->wire.set_size : l->wire.release_size,
+		      (uint32_t)(l - locks));
 	}
 }
 
@@ -111,7 +117,8 @@ static void end_pair(struct lock *l)
 static void vote(struct lock *l, bool yes)
 {
 	yes ? l->yes++ : l->no++;
-	bool decided = l->yes >= quorum || l->no > options.node_count - quorum || l->yes + l->no >= alive;
+	unsigned asked = asked_nodes(), answers = alive < asked ? alive : asked;
+	bool decided = l->yes >= quorum || l->no > asked - quorum || l->yes + l->no >= answers;
 	if (l->state == ACQUIRING && decided) {
 		result.failed += l->yes < quorum;
 		l->held_ns = clock_now();

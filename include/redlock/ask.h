@@ -72,8 +72,9 @@ REDLOCK_API REDLOCK_MUST_CHECK int redlock_asker_open(redlock_client *client, re
  * as CLUSTER NODES tells it, at most REDLOCK_MAX_NODES of them. The `node` of a question is then the index of
  * one. Of a cluster, an asker of redlock_asker_open() asks a server to which the client has a connection, and
  * asks a question about a key again where that server says that the key is (MOVED, ASK).
- * Errors: the same; INVAL if the node is no cluster, or a server has no port. One without a HOST is at the
- * host of the server that the client is connected to. */
+ * Of a master of Sentinels the servers are Sentinels, each as redlock_url.host lists it.
+ * Errors: the same; INVAL if the node is neither, a server has no port, or no such Sentinel is in its URL.
+ * One without a HOST is at the host of the server that the client is connected to. */
 REDLOCK_API REDLOCK_MUST_CHECK int redlock_asker_open_servers(redlock_client *client, unsigned node,
                                                               const char *const *servers, size_t count,
                                                               redlock_asker **ret_asker);

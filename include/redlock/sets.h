@@ -69,7 +69,8 @@ REDLOCK_API REDLOCK_MUST_CHECK int redlock_nodes_of(const struct redlock_options
                                                     const struct redlock_name *names, size_t count,
                                                     const char **ret_urls, struct redlock_node_set *ret_set);
 
-/* Sets `sets` of the options to the node sets of the configuration, `quorums` and `joining`; they are copied.
+/* Sets `sets` of the options to the node sets of the configuration, `quorums` and `joining`, or, where the
+ * chosen section is itself one of the node sets of one other section, to these sets; they are copied.
  * Errors: CONFIG (the configuration has none, or a section is wrong: error_text has a sentence), NOMEM,
  * INVAL. */
 REDLOCK_API REDLOCK_MUST_CHECK int redlock_config_sets(const struct redlock_config *config,

@@ -43,8 +43,11 @@ struct redlock_stats {
 	uint64_t acquires[REDLOCK_STATS_RESULTS];
 	uint64_t releases[REDLOCK_STATS_RESULTS];
 	struct redlock_histogram wait;     /* how long these acquires took, in vain or not */
-	struct redlock_histogram hold;     /* how long locks were held: until the release or the loss */
-	struct redlock_histogram validity; /* what was left of the validity when a held lock was released */
+	struct redlock_histogram hold;     /* how long locks were held: until the release, or until the validity
+	                                      ended or the loss was seen, whichever was first */
+	struct redlock_histogram validity; /* what was left of the validity when a held lock was released. A
+	                                      handle that is freed while it holds a lock counts here and in
+	                                      `hold`, and not in `releases` */
 
 	uint64_t attempts;    /* of acquires: rounds in which the nodes were asked for the lock */
 	uint64_t taken_over;  /* acquires that succeeded because a holder handed the lock over */
@@ -59,7 +62,8 @@ struct redlock_stats {
 
 	/* Now. These two fall, too. */
 	uint64_t waiting; /* acquires that have begun and have not ended */
-	uint64_t held;    /* handles that hold a lock */
+	uint64_t held;    /* handles that hold a lock; one whose validity ends while no call, keeper or event
+	                     loop drives the client, until that is noticed */
 };
 
 /* Writes the counters of the client. Sends nothing and does not wait. Any thread. Errors: INVAL, FORKED. */

@@ -42,6 +42,7 @@ struct redlock_config {
 	size_t count, room;
 	char *copies[MAX_COPIES];
 	size_t copy_count;
+	const char *whole; /* the section whose `quorums` names the chosen one as a node set; NULL: none */
 };
 
 /* ---- files ---- */
@@ -171,6 +172,49 @@ static int no_cluster(redlock_config *c, const char *where, const char *cluster)
 	return REDLOCK_E_CONFIG;
 }
 
+static bool has_word(const char *list, const char *word)
+{
+	size_t size = strlen(word);
+	bool found = false;
+	for (const char *at = list; !found && *(at += strspn(at, " \t,")) != '\0'; at += strcspn(at, " \t,"))
+		found = strcspn(at, " \t,") == size && memcmp(at, word, size) == 0;
+	return found;
+}
+
+static bool is_list_of_sets(const struct rl_word *word)
+{
+	return strcmp(word->name, "quorums") == 0 || strcmp(word->name, "joining") == 0;
+}
+
+/* The section whose `quorums` or `joining` names this one; NULL: none does, or several do. */
+static const char *find_whole(const redlock_config *c, const char *cluster)
+{
+	const char *whole = NULL;
+	for (size_t i = 0; i < c->lines.count; i++) {
+		const struct rl_line *line = &c->lines.list[i];
+		if (!is_list_of_sets(line->word) || !*line->cluster || !has_word(line->value, cluster))
+			continue;
+		if (whole != NULL && strcmp(whole, line->cluster) != 0)
+			return NULL;
+		whole = line->cluster;
+	}
+	return whole;
+}
+
+/* A section that is one of several node sets has its nodes alone: what stands beside `quorums` is for it,
+ * too. */
+static int add_shared(redlock_config *c, const char *cluster, enum rank rank)
+{
+	const char *whole = c->whole = find_whole(c, cluster);
+	int error = 0;
+	for (size_t i = 0; i < c->lines.count && whole != NULL && error == 0; i++) {
+		const struct rl_line *line = &c->lines.list[i];
+		if (strcmp(line->cluster, whole) == 0 && !is_list_of_sets(line->word))
+			error = add(c, line->word, line->value, line->where, rank + line->is_users);
+	}
+	return error;
+}
+
 static int add_cluster(redlock_config *c, const char *asked)
 {
 	const struct setting *setting = asked == NULL ? find(c, rl_words_find("cluster")) : NULL;
@@ -179,7 +223,9 @@ static int add_cluster(redlock_config *c, const char *asked)
 		return 0;
 	if (!*cluster || !has_cluster(c, cluster))
 		return no_cluster(c, setting != NULL ? setting->where : "cluster", cluster);
-	return add_lines(c, cluster, asked != NULL ? RANK_CHOSEN_SYSTEM_CLUSTER : RANK_SYSTEM_CLUSTER);
+	enum rank rank = asked != NULL ? RANK_CHOSEN_SYSTEM_CLUSTER : RANK_SYSTEM_CLUSTER;
+	int error = add_shared(c, cluster, rank);
+	return error == 0 ? add_lines(c, cluster, rank) : error;
 }
 
 /* ---- what is for the case that nothing else is configured ---- */
@@ -244,6 +290,11 @@ static int choose_nodes(redlock_config *c)
 const struct rl_lines *rl_config_lines(const redlock_config *c)
 {
 	return &c->lines;
+}
+
+const char *rl_config_whole(const redlock_config *c)
+{
+	return c->whole;
 }
 
 static int fill(redlock_config *c, const char *cluster, const char *file, int stop_fd)

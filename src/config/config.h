@@ -6,5 +6,7 @@
 #include "config/lines.h"
 
 const struct rl_lines *rl_config_lines(const redlock_config *config);
+/* The section whose `quorums` names the section that was chosen; NULL: none. */
+const char *rl_config_whole(const redlock_config *config);
 
 #endif

@@ -476,13 +476,22 @@ static int set_all(struct redlock_options *o, const redlock_config *config)
 	return error < 0 ? refuse(o, error, setting.where) : 0;
 }
 
-/* The default lock options are refused for a combination, of which `renew` is a part. */
+/* The times of locks are refused as a whole: it is `renew` that does not fit, or without it the node timeout.
+ */
+static const char *place_of_times(const struct redlock_options *o)
+{
+	const char *name = o->store->lock.renew_ms > 0 ? "renew" : "node-timeout";
+	return o->store->places[rl_words_find(name) - rl_words];
+}
+
 const char *rl_set_place(const struct redlock_options *o, const char *option)
 {
-	const struct rl_word *word = option != NULL ? rl_words_find(option) : NULL;
-	if (option != NULL && strcmp(option, "lock_options") == 0)
-		word = rl_words_find("renew");
-	return o->store != NULL && word != NULL ? o->store->places[word - rl_words] : NULL;
+	const struct rl_word *word = option != NULL ? rl_words_of_field(option) : NULL;
+	if (o->store == NULL || option == NULL)
+		return NULL;
+	if (strcmp(option, "lock_options") == 0)
+		return place_of_times(o);
+	return word != NULL && word->kind != RL_WORD_URLS ? o->store->places[word - rl_words] : NULL;
 }
 
 /* Names the sections that the file has: their nodes were meant, and none was chosen. */

@@ -136,6 +136,20 @@ static int add_list(struct rl_sets *s, const struct rl_lines *lines, const struc
 	return error;
 }
 
+/* The lines of the section that counts: of the same file the last one. */
+static int add_of(struct rl_sets *s, const struct rl_lines *lines, const char *section, const char *key)
+{
+	const struct rl_line *line = NULL;
+	for (size_t i = 0; i < lines->count; i++)
+		if (counts(lines, &lines->list[i], section, key))
+			line = &lines->list[i];
+	if (line == NULL)
+		return 0;
+	const struct redlock_setting setting = {
+	    .size = sizeof setting, .name = key, .value = line->value, .where = line->where};
+	return add_list(s, lines, &setting);
+}
+
 int rl_sets_read(const redlock_config *config, struct rl_sets *ret)
 {
 	const struct rl_lines *lines = rl_config_lines(config);
@@ -145,7 +159,11 @@ int rl_sets_read(const redlock_config *config, struct rl_sets *ret)
 	for (size_t i = 0; error == 0 && redlock_config_setting(config, i, &setting) > 0; i++)
 		if (strcmp(setting.name, "quorums") == 0 || strcmp(setting.name, "joining") == 0)
 			error = add_list(ret, lines, &setting);
-	return error;
+	const char *whole = rl_config_whole(config);
+	if (error != 0 || ret->count > 0 || whole == NULL)
+		return error;
+	error = add_of(ret, lines, whole, "quorums");
+	return error == 0 ? add_of(ret, lines, whole, "joining") : error;
 }
 
 void rl_sets_free(struct rl_sets *s)

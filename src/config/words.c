@@ -7,13 +7,14 @@
 #include "core/lock_options.h"
 
 #define CLIENT(field)                                                                                        \
-	RL_WORD_CLIENT, offsetof(struct redlock_options, field), sizeof(((struct redlock_options *)0)->field)
+	RL_WORD_CLIENT, offsetof(struct redlock_options, field), sizeof(((struct redlock_options *)0)->field),   \
+	    #field
 #define LOCK(field)                                                                                          \
 	RL_WORD_LOCK, offsetof(struct redlock_lock_options, field),                                              \
-	    sizeof(((struct redlock_lock_options *)0)->field)
-#define OF_FILE RL_WORD_FILE, 0, 0
-#define OF_SETS RL_WORD_SETS, 0, 0
-#define OF_COMMAND RL_WORD_COMMAND, 0, 0
+	    sizeof(((struct redlock_lock_options *)0)->field), #field
+#define OF_FILE RL_WORD_FILE, 0, 0, NULL
+#define OF_SETS RL_WORD_SETS, 0, 0, NULL
+#define OF_COMMAND RL_WORD_COMMAND, 0, 0, NULL
 
 enum { HOUR_MS = 3600000 };
 #define MONTH_MS REDLOCK_MAX_TTL_MS
@@ -72,6 +73,14 @@ const struct rl_word *rl_words_find(const char *name)
 {
 	for (size_t i = 0; i < rl_words_count; i++)
 		if (strcmp(rl_words[i].name, name) == 0)
+			return &rl_words[i];
+	return NULL;
+}
+
+const struct rl_word *rl_words_of_field(const char *field)
+{
+	for (size_t i = 0; i < rl_words_count; i++)
+		if (rl_words[i].home == RL_WORD_CLIENT && strcmp(rl_words[i].field, field) == 0)
 			return &rl_words[i];
 	return NULL;
 }

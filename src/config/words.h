@@ -36,6 +36,7 @@ struct rl_word {
 	enum rl_word_home home;
 	size_t offset; /* of the field */
 	size_t width;
+	const char *field; /* its name */
 	uint64_t min;
 	uint64_t max;
 	const char *choices;  /* "a|b|c" */
@@ -48,6 +49,9 @@ extern const size_t rl_words_count;
 
 /* NULL: there is no such word. */
 const struct rl_word *rl_words_find(const char *name);
+
+/* The word that sets this field of struct redlock_options; NULL: none. */
+const struct rl_word *rl_words_of_field(const char *field);
 
 /* Parses a value; for texts it only checks, and `ret` becomes 0. False: `problem` says what is wrong and what
  * is allowed. */

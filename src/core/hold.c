@@ -89,6 +89,7 @@ void rl_hold_guard(struct rl_lock *l, uint64_t now, uint64_t ttl)
 void rl_hold_lose(struct rl_lock *l, uint32_t reason, struct rl_effects *fx)
 {
 	l->phase = RL_LOST;
+	l->hold.hold_until_ns = l->valid_until_ns;
 	l->valid_until_ns = 0;
 	fx->observed |= RL_OBSERVE_LOST | reason;
 	if (l->round.open && l->round.operation == REDLOCK_OP_EXTEND)

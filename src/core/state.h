@@ -251,7 +251,8 @@ struct rl_lock {
 				uint64_t pass_until_ns; /* HELD: so long the claim may be passed on within the client */
 				uint64_t keep_until_ns; /* KEPT: then the nodes get it back */
 			};
-			uint64_t hold_until_ns; /* HELD: the cap of max_hold_ns as a point in time */
+			uint64_t hold_until_ns; /* HELD: the cap of max_hold_ns as a point in time; LOST: when the
+			                           validity ended */
 			uint64_t held_ns;       /* HELD, LOST: since when it has held the lock */
 		} hold;
 	};

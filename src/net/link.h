@@ -147,7 +147,7 @@ void rl_link_leave(struct rl_link *link);
 void rl_link_end(struct rl_link *link, bool needed, uint64_t now_ns);
 
 /* Connected in TLS, nothing has come back so far, and no earlier handshake has said why. */
-#define RL_NO_TLS_ANSWER "no answer to the TLS handshake"
+#define RL_NO_TLS_ANSWER "no answer to the TLS handshake; a server without TLS has redis:// for it"
 bool rl_link_hears_nothing_in_tls(const struct rl_link *link);
 
 /* Why the last connection or login failed; "": nothing has failed since the last login. */

@@ -281,7 +281,9 @@ static void take_address(struct sentinel *one, const struct rl_reply *r, uint64_
 	struct rl_link *l = &one->link;
 	one->knows_none = r->value.type == RL_REPLY_NIL;
 	if (r->value.type == RL_REPLY_ERROR) {
-		rl_link_fail(l, rl_answer_of_error(r->value.text), r->value.text);
+		enum redlock_vote_code why = rl_answer_of_error(r->value.text);
+		bool other = why == REDLOCK_VOTE_COMMAND;
+		rl_link_fail(l, why, other ? "the server that answers is not a Sentinel" : r->value.text);
 	} else if (!one->knows_none && !read_address(one, r, &address)) {
 		rl_link_fail(l, REDLOCK_VOTE_GARBAGE, "a Sentinel names no IP address (announce-hostnames no)");
 	} else {

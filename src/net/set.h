@@ -111,7 +111,7 @@ struct rl_set {
 };
 
 /* Why a node without a record does not vote, if a guard or a fencing number is asked for. */
-#define RL_SET_NO_RECORD "it has no record of a guarded node set: `redlock init` writes it"
+#define RL_SET_NO_RECORD "it has no record: `redlock init` writes it"
 
 struct rl_set_opinion {
 	enum {

@@ -43,13 +43,17 @@ static const char bad_user[] = "the user or password is not valid percent-encodi
 static const char bad_host[] = "the host is missing or not valid";
 static const char bad_port[] = "the port must be a number from 1 to 65535";
 static const char bad_database[] = RL_URL_BAD_DATABASE;
-#define SHOWN(field, name, unit, most, where, bad) " ?" name "=N" unit where
+#define SHOWN(field, name, unit, most, where, bad) " ?" name "=N" unit where ","
 static const char bad_query[] = "the only parameters of a URL are:" RL_URL_PARAMETER_MAP(
-    SHOWN) " ?sentinel_user=U ?sentinel_password=P" RL_URL_OF_SENTINELS;
+    SHOWN) " ?sentinel_user=U and ?sentinel_password=P" RL_URL_OF_SENTINELS;
 #undef SHOWN
 static const char twice[] = "a parameter of the URL is given twice";
 enum { MAX_PATH = 107 }; /* so much has the address of a Unix socket room for, besides its end */
 static const char long_path[] = "the path of a Unix socket has at most 107 bytes";
+#define BLANKS " \t\r\n"
+static const char bad_edge[] = "there is a blank before or after the URL";
+static const char bad_list[] =
+    "there is more than one URL, separated by a comma: give each as a string of its own";
 static const char bad_blank[] = "there is a blank in the URL; separate the URLs of several nodes with commas";
 static const char bad_slash[] = "a / in the user or password must be written %2F";
 static const char bad_brackets[] = "an IPv6 address needs brackets: redis://[::1]:6379";
@@ -397,10 +401,16 @@ static const char *describe(struct rl_endpoint *e)
 }
 
 /* "redis://a redis://b": blanks do not separate URLs. */
-static bool are_several(const char *url)
+static bool are_several(const char *url, const char *separators)
 {
-	const char *blank = strpbrk(url, " \t\r\n");
-	return blank != NULL && strstr(blank, "://") != NULL;
+	const char *at = strpbrk(url, separators);
+	return at != NULL && strstr(at, "://") != NULL;
+}
+
+static bool has_blank_edge(const char *url)
+{
+	size_t size = strlen(url);
+	return size > 0 && (strchr(BLANKS, url[0]) != NULL || strchr(BLANKS, url[size - 1]) != NULL);
 }
 
 /* Whether the text is the host of a URL, with or without a port, but without the scheme. Such a text has no
@@ -420,13 +430,17 @@ static bool is_host(const char *text)
 static const char *parse(const char *url, struct rl_endpoint *e)
 {
 	const struct scheme *scheme = NULL;
+	if (has_blank_edge(url))
+		return bad_edge;
 	for (size_t i = 0; i < sizeof schemes / sizeof schemes[0]; i++)
 		if (strncasecmp(url, schemes[i].name, strlen(schemes[i].name)) == 0)
 			scheme = &schemes[i];
 	if (scheme == NULL)
 		return bad_scheme;
-	if (are_several(url))
+	if (are_several(url, BLANKS))
 		return bad_blank;
+	if (scheme->kind <= UNIX && are_several(url, ","))
+		return bad_list;
 	e->is_unix = scheme->kind == UNIX;
 	e->tls = scheme->tls;
 	const char *begin = url + strlen(scheme->name);

@@ -57,6 +57,7 @@ load init_helper
 	guarded "1 2 3" -t 1s -n --fence job true
 }
 
+# shellcheck disable=SC2086 # a verb and a name
 @test "status, ls and break say when a list is no longer that of the set" {
 	init 0 1 --max-ttl 2s --fresh
 	init 0 1 --add "$(node_url 2)"

@@ -165,3 +165,60 @@ kept_out() { # NAME
 @test "rflock asks the set that has the path" {
 	want 0 "$(dirname "$REDLOCK_BIN")/rflock" -n "$BATS_TEST_TMPDIR/file" true
 }
+
+@test "a name of another set than the chosen one is told" {
+	want 0 rl status -C a one
+	[ -z "$stderr" ]
+	want 0 rl status -C b one
+	says "'one' belongs to node set a: clients of all sets do not look at [cluster b]"
+	want 0 rl run -n -C b one true
+	says "'one' belongs to node set a"
+	want 0 rl status -C prod two
+	[ -z "$stderr" ]
+	want 0 rl status -C a -r "$(node_url 4)" one
+	[ -z "$stderr" ]
+	write_config "a b" c
+	for set in b c; do
+		want 0 rl status -C $set four
+		[ -z "$stderr" ]
+	done
+	want 0 rl status -C c two
+	says "belongs to node set b"
+	want 0 rl status -C a four
+	says "'four' belongs to"
+}
+
+@test "a set that is to join guarded sets: the names that move are refused, with the reason" {
+	on_nodes "1 2 3 4 5 6 7 8 9" flushall
+	rl init -q -C b --fresh --max-ttl 10s
+	write_config "a b" c
+	want 76 rl run -n -t 10s four true
+	says "a set cannot join guarded node sets"
+	want 76 rl acquire --json -n -t 10s four
+	json_is '"take `joining` away" in j["hint"]'
+	want 0 rl run -n -t 10s two true
+	rl init -q -C b --plain
+	want 0 rl run -n -t 10s four true
+}
+
+@test "options beside quorums are also those of each of its sets" {
+	printf 'prefix = app:\nttl = 20s\n' >>"$conf"
+	rl acquire -q -n one >/dev/null
+	home=$(home_of app:one)
+	want 0 rl status -C "$home" one
+	[[ $output == *"one: held by "* ]]
+	want 0 rl ls -C "$home"
+	[[ $output == *$'\n'"one "* ]]
+	want 0 "$REDLOCK_BIN" config show -C a
+	[[ $output == *"prefix"*"= app:"* && $output == *"ttl"*"= 20s"* && $output != *quorums* ]]
+	write_config "a b" c
+	echo 'prefix = app:' >>"$conf"
+	want 0 "$REDLOCK_BIN" config show -C c
+	[[ $output == *"= app:"* ]]
+	printf '[cluster rest]\nquorums = b c\nprefix = rest:\n' >>"$conf" # which of the two is meant?
+	want 0 "$REDLOCK_BIN" config show -C b
+	[[ $output != *"= app:"* && $output != *"= rest:"* ]]
+	want 0 "$REDLOCK_BIN" config show -C a
+	[[ $output == *"= app:"* ]]
+	want 0 rl break --yes one
+}

@@ -92,6 +92,7 @@ teardown_file() {
 	doctor 2
 	finds 1 eviction error "127.0.0.1:${ports[1]}: may evict locks"
 	finds 1 whole-cluster note "of 3 masters ("
+	json_is 'all("redlock init" not in f["advice"] for f in j["findings"])'
 	finds 1 whole-cluster note "127.0.0.1:${ports[0]}: up, 5461 slots, 1 replica, "
 	finds 1 persistence note "each master: keeps nothing on disk"
 	server 1 config set maxmemory 0
@@ -153,23 +154,23 @@ teardown_file() {
 	local slot from to
 	slot=$(server 0 cluster keyslot moving)
 	for from in 0 1 2; do
-		[[ $(server $from get moving) == *MOVED* ]] || break
+		[[ $(server "$from" get moving) == *MOVED* ]] || break
 	done
 	to=$(((from + 1) % 3))
 	want 0 rl run --once-per 1h moving true
-	server $to cluster setslot "$slot" importing "$(server $from cluster myid)"
-	server $from cluster setslot "$slot" migrating "$(server $to cluster myid)"
-	server $from migrate 127.0.0.1 "${ports[to]}" '{moving}:redlock:last' 0 5000
-	server $from set '{moving}:here' theirs
+	server "$to" cluster setslot "$slot" importing "$(server "$from" cluster myid)"
+	server "$from" cluster setslot "$slot" migrating "$(server "$to" cluster myid)"
+	server "$from" migrate 127.0.0.1 "${ports[to]}" '{moving}:redlock:last' 0 5000
+	server "$from" set '{moving}:here' theirs
 	want 69 rl run -n --also '{moving}:here' '{moving}:there' true
 	says "no server of the cluster serves the name's slot at present: TRYAGAIN" "or the slot has moved (TRYAGAIN)"
-	server $from del '{moving}:here'
+	server "$from" del '{moving}:here'
 	want 0 rl last moving
 	[[ $output == "began "* ]]
 	want 0 rl run --once-per 1h moving echo ran
 	[ "$output" = "" ]
-	server $from cluster setslot "$slot" stable
-	server $to cluster setslot "$slot" stable
+	server "$from" cluster setslot "$slot" stable
+	server "$to" cluster setslot "$slot" stable
 }
 
 # The last test, as it breaks the cluster: slots of names between 10923 and 16383 have no server.

@@ -125,7 +125,7 @@ teardown() {
 		rl doctor | tail -n +3
 		rl ls --prefix '' --odd | tail -n +2
 		kill_nodes STOP 2 3
-		"$REDLOCK_BIN" ls
+		"$REDLOCK_BIN" ls >/dev/null
 		"$REDLOCK_BIN" acquire -n late
 		"$REDLOCK_BIN" break --yes job
 		"$REDLOCK_BIN" doctor --node-timeout 200ms | tail -n +3

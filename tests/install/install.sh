@@ -186,6 +186,8 @@ mv "$work/moved" "$prefix"
 cmake --build "$build" --target uninstall >"$work/uninstall.log" || fail "$(<"$work/uninstall.log")"
 [[ -z $(find "$prefix" ! -type d) ]] || fail "uninstall has left $(find "$prefix" ! -type d)"
 [[ ! -e $prefix/share/doc/redlock && ! -e $prefix/include/redlock ]] || fail "uninstall has left folders"
+cmake --build "$build" --target uninstall >"$work/uninstall.log"
+grep -q 'Removed 0 files' "$work/uninstall.log" || fail "uninstall counts files that it has not removed: $(<"$work/uninstall.log")"
 
 echo "- the components together are the whole, and each file is in one of them"
 files() { # FOLDER

@@ -389,7 +389,43 @@ TEST(a_client_and_a_handle_of_words)
 	                                 "", file, why, sizeof why, &client));
 	assert_non_null(strstr(why, "renew"));
 	assert_null(strstr(why, "redlock.conf"));
+	file = config_with("url = rediss://127.0.0.1:1\ncacert = /nowhere");
+	expect_result(NULL, REDLOCK_E_TLS, redlock_open_words("", "", file, why, sizeof why, &client));
+	assert_non_null(strstr(why, "redlock.conf:3: /nowhere: No such file"));
 	assert_int_equal(unsetenv("REDLOCK_CONFIG"), 0);
+}
+
+/* Without drift and guard they would be accepted, and unsafe. */
+TEST(options_that_nobody_has_initialised)
+{
+	char why[128] = "";
+	redlock_client *client = NULL;
+	struct redlock_options options = {.size = sizeof options, .urls = servers.urls, .url_count = 1};
+	redlock_options_set_error_text(&options, why, sizeof why);
+	expect_result(NULL, REDLOCK_E_INVAL, redlock_open(&options, &client));
+	assert_non_null(strstr(why, "redlock_options_init()"));
+}
+
+/* As a program of a newer header may give them. */
+TEST(options_that_are_unknown)
+{
+	char why[128] = "";
+	redlock_client *client = NULL;
+	struct {
+		struct redlock_options options;
+		uint64_t later;
+	} newer = {.later = 1};
+	redlock_options_init(&newer.options);
+	newer.options.size = sizeof newer;
+	newer.options.urls = servers.urls;
+	newer.options.url_count = 1;
+	newer.options.error_text = why;
+	newer.options.error_text_size = sizeof why;
+	expect_result(NULL, REDLOCK_E_INVAL, redlock_open(&newer.options, &client));
+	assert_non_null(strstr(why, "an option that this library does not know"));
+	newer.later = 0;
+	expect_ok(NULL, redlock_open(&newer.options, &client));
+	redlock_close(client);
 }
 
 SERVER_TESTS(7)

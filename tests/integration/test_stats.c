@@ -123,6 +123,19 @@ TEST(losses_and_renewals)
 	assert_int_equal(sum(s.releases, REDLOCK_STATS_RESULTS), 2);
 }
 
+/* A lock ends by the clock, and not when somebody looks. */
+TEST(a_hold_ends_with_the_validity)
+{
+	own_client *client = fixture_open(servers.urls, NODES, 500);
+	own_lock *brief = fixture_held(client, "late", 1000, WAIT_SOON_MS);
+	wait_ms(1500);
+	(void)redlock_release(brief);
+	struct redlock_stats s = stats_of(client);
+	expect_consistent(&s);
+	assert_true(s.losses[REDLOCK_LOSS_EXPIRED] == 1 && s.hold.count == 1 &&
+	            s.hold.sum_ns < UINT64_C(1000000000));
+}
+
 /* Handles that are freed, or left, while they hold or wait are not counted as holding or waiting any more. */
 TEST(handles_that_go)
 {

@@ -15,6 +15,7 @@ struct command {
 	const struct option_group *const *groups; /* its options, ends with NULL */
 	enum option_order order;                  /* 0: options anywhere */
 	bool takes_name;                          /* its first argument is the name of a lock */
+	bool looks;                               /* it reads what others wrote, which needs further rights */
 	int min_args;
 	int max_args;
 	/* Runs with the parsed options and the remaining arguments; returns the exit code. */

@@ -384,6 +384,7 @@ const struct command cmd_break = {
         "with the user, the lock and the --reason goes to syslog.\n"
         "Exit code 0: done; 1: nothing was there to end, or the answer was no.\n",
     .groups = groups,
+    .looks = true,
     .takes_name = true,
     .min_args = 1,
     .max_args = 1,

@@ -21,6 +21,7 @@ const struct command cmd_check = {
                "The answer is about now: the lock may end the moment after. `redlock status NAME` shows how "
                "long it lives. Give it the same --also, --slots and --shared as acquire.\n",
     .groups = groups,
+    .looks = true,
     .takes_name = true,
     .min_args = 2,
     .max_args = 2,

@@ -22,6 +22,7 @@ const struct command cmd_status = {
         "quarantine of a node, as any client does.\n"
         "Exit code 0: a quorum is up (for a name: a quorum answered). --quorum asks for more of them.\n",
     .groups = groups,
+    .looks = true,
     .takes_name = true,
     .min_args = 0,
     .max_args = 1,

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cmd.h"
 #include "doctor/doctor.h"
 
 static bool refuses_script(const struct node_report *node)
@@ -20,13 +21,11 @@ static void add(const struct doctor *doctor, const struct doctor_node *node, enu
 		snprintf(buffer + used, size - used, "%s%s", used > 0 ? " " : "", rights);
 }
 
-/* The commands that read what others wrote. */
 static bool is_a_look(const char *verb)
 {
-	static const char *const verbs[] = {"status", "check", "break"};
 	bool is = false;
-	for (size_t v = 0; v < sizeof verbs / sizeof verbs[0]; v++)
-		is |= strcmp(verb, verbs[v]) == 0;
+	for (size_t i = 0; all_commands[i] != NULL; i++)
+		is |= all_commands[i]->looks && strcmp(verb, all_commands[i]->name) == 0;
 	return is;
 }
 

@@ -72,6 +72,8 @@ MESSAGE(CLUSTER_NAME, "no nodes: the configuration has %s; choose one: %s%s", IN
 MESSAGE(NODE_SETS, "names are spread over the node sets %s, and this is not about one name: give one set: %s%.*s",
         IN_TEXT)
 MESSAGE(NAMES_IN_SETS, "the node set of the name: %s", "see NODE SETS in redlock(1)")
+MESSAGE(NAME_ELSEWHERE, "warning: '%s' belongs to node set %s: clients of all sets do not look at [cluster %s]",
+        "give -C the section with `quorums`, or leave -C out")
 MESSAGE(QUORUM_OF_SETS, "--quorum: each node set of `quorums` has its own in the configuration",
         "leave out --quorum, or name the nodes with -r")
 MESSAGE(FENCE_OF_SETS, "--fence: fencing tokens need one node set: a name that moves to another set would begin "

@@ -102,7 +102,8 @@ static const struct {
      "start the nodes that are down (their logs say why they ended), or make them reachable"},
     {REDLOCK_VOTE_NAME, EXIT_NOQUORUM, "check the host names, and the name server"},
     {REDLOCK_VOTE_MASTER, EXIT_NOQUORUM,
-     "check the master's name in the URL, the password of the Sentinels (?sentinel_password=), and that they "
+     "check the master's name in the URL, the password of the Sentinels (sentinel_password there), and that "
+     "they "
      "run: SENTINEL MASTERS lists the names that one knows"},
     {REDLOCK_VOTE_SHARD, EXIT_NOQUORUM,
      "wait until a replica takes over or the slot has moved (TRYAGAIN), or start the master of the slot: "
@@ -141,6 +142,10 @@ int outcome_of_error(int error)
 			return by_error[i].code;
 	return EXIT_INTERNAL;
 }
+
+const char outcome_joining[] =
+    "take `joining` away: a set cannot join guarded node sets, whose nodes refuse a list with other nodes; "
+    "stop all clients for longer than the longest TTL, and start them with the new list of sets";
 
 enum { VOTE_ROWS = sizeof by_vote / sizeof by_vote[0] };
 

@@ -26,6 +26,9 @@ extern const struct outcome outcome_protected;
 extern const char outcome_protected_text[];
 bool outcome_is_protected(enum redlock_vote_code vote, const char *error);
 
+/* The next step for a name that moves to a set that joins, where nodes are members of another list. */
+extern const char outcome_joining[];
+
 /* The next step after a result, where a message has no room for it too. Never NULL. */
 const char *outcome_step(int error);
 

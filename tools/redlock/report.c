@@ -122,6 +122,10 @@ void report_collect(struct report *report, const char *verb, const char *name, i
 		if (report->node[i].vote.code == REDLOCK_VOTE_SERVICE)
 			session->keyless |= 1U << i;
 	report_conclude(report, result);
+	/* The quorum of a name that moves is of both sets, so a guarded one among them gives no vote. */
+	bool is_foreign = strcmp(report->outcome.reason, redlock_vote_name(REDLOCK_VOTE_FOREIGN)) == 0;
+	if (session->settings->joining != NULL && is_foreign)
+		report->outcome.hint = outcome_joining;
 }
 
 /* Why a node did not answer the question whose key it has; a right that the user lacks goes first. */

@@ -53,10 +53,38 @@ static int find(struct settings *settings, const struct redlock_options *options
 	return outcome_of_error(error);
 }
 
+static bool has_node(const struct redlock_node_set *nodes, const char *url)
+{
+	bool found = false;
+	for (size_t i = 0; i < nodes->url_count && !found; i++)
+		found = strcmp(nodes->urls[i], url) == 0;
+	return found;
+}
+
+/* The section that was chosen is one of several node sets, and the name belongs to another one: clients of
+ * all sets do not look at this one. */
+static void warn_elsewhere(const struct settings *settings, const redlock_config *config, const char *name)
+{
+	struct redlock_name names[1] = {{name, strlen(name)}};
+	const char *urls[REDLOCK_MAX_NODES];
+	struct redlock_node_set nodes = {.size = sizeof nodes};
+	struct redlock_options options;
+	redlock_options_init(&options);
+	options.prefix = settings->prefix;
+	if (redlock_config_sets(config, &options) == 0 &&
+	    redlock_nodes_of(&options, names, 1, urls, &nodes) == 0 && !has_node(&nodes, settings->urls.items[0]))
+		say(settings, MSG(NAME_ELSEWHERE), name, nodes.name, settings->cluster);
+	redlock_options_clear(&options);
+}
+
 int sets_choose(struct settings *settings, const redlock_config *config, const char *name)
 {
 	char why[512] = "";
 	struct redlock_options options;
+	bool is_one = settings->cluster != NULL && settings->urls.count > 0 &&
+	              !is_of_command_line(settings, offsetof(struct settings, urls));
+	if (settings->quorums == NULL && is_one && *name)
+		warn_elsewhere(settings, config, name);
 	if (settings->quorums == NULL || settings->urls.count > 0)
 		return EXIT_OK;
 	if (!*name) {

@@ -70,6 +70,9 @@ DOCTOR_LOOK_AT(doctor_lacks_shards);
 bool doctor_check_shards(const struct doctor_node *node, const struct check *check,
                          void (*visit)(void *user, const struct doctor_finding *finding), void *user);
 
+/* sentinels.c: Sentinels of the URL that do not name the master. */
+DOCTOR_LOOK_AT(doctor_has_odd_sentinels);
+
 /* clocks.c: clocks that differ by more than a lock allows for. */
 DOCTOR_LOOK_AT(doctor_clock_is_off);
 DOCTOR_LOOK_AT(doctor_own_clock_is_off);

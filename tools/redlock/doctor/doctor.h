@@ -12,6 +12,7 @@
  *     guard.c      the records of a guarded set
  *     guard_checks.c   what the table asks about them
  *     shards.c     the masters of a Redis Cluster
+ *     sentinels.c  the Sentinels of a master
  *     facts.c      what follows from what a server says of itself
  *     ../doctor_rivals.c   locks that two clients hold, by different lists of nodes: with the engine of ls
  *     checks.c     the table of checks
@@ -98,6 +99,7 @@ struct doctor_node {
 	struct doctor_keys keys;
 	struct doctor_shards *shards; /* its masters; NULL: it is no cluster, or does not list them */
 	char unlisted[128];           /* of a cluster that does not: why */
+	char sentinels[512];          /* its Sentinels that do not name the master, and why; "": all do */
 };
 
 /* The masters of a cluster are looked at as nodes are. */
@@ -162,6 +164,8 @@ bool doctor_look_at_servers(struct doctor *doctor);
 /* The masters of nodes that are clusters. */
 bool doctor_look_at_shards(struct doctor *doctor);
 void doctor_free_shards(struct doctor_shards *shards);
+/* The Sentinels of nodes that have some. */
+bool doctor_look_at_sentinels(struct doctor *doctor);
 bool doctor_look_at_clocks(struct doctor *doctor, bool first);
 bool doctor_look_at_keys(struct doctor *doctor, uint64_t until_ns);
 /* Remembers a key without expiry, if it may be a lock's. */

@@ -116,8 +116,9 @@ static bool look(struct doctor *doctor)
 		return false;
 	uint64_t until_ns = clock_ns() + WATCH_MS * 1000000ull;
 	if (!doctor_look_at_servers(doctor) || !doctor_look_at_shards(doctor) ||
-	    !doctor_try_rights(doctor, false) || !doctor_look_at_records(doctor) ||
-	    !doctor_look_at_keys(doctor, until_ns) || !doctor_count_endless(doctor))
+	    !doctor_look_at_sentinels(doctor) || !doctor_try_rights(doctor, false) ||
+	    !doctor_look_at_records(doctor) || !doctor_look_at_keys(doctor, until_ns) ||
+	    !doctor_count_endless(doctor))
 		return false;
 	status_count_ready(&doctor->report, doctor->record);
 	(void)signals_sleep_until(until_ns);

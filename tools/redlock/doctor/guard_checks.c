@@ -127,6 +127,10 @@ DOCTOR_LOOK_AT(doctor_has_no_guard)
 		    "redlock init --max-ttl TIME, with the maximum that the set had: this host does not know it";
 	else if (doctor->session->remembered)
 		found->advice = "redlock init, which makes it anew with the maximum TTL that this host remembers";
+	for (unsigned i = 0; i < doctor->nodes; i++)
+		if (doctor_is_cluster(&doctor->node[i]))
+			found->advice =
+			    "a set with a Redis Cluster cannot be: use the cluster as one node of three or five";
 	bool wanted = doctor_guard_is_wanted(doctor);
 	return doctor_guard_latest(doctor) == NULL && wanted == (check->argument != 0) &&
 	       !(wanted && shows_too_few_records(doctor));
