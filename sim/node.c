@@ -104,11 +104,12 @@ static void begin_process(struct world *w, struct node *n)
 	n->redis.cached = 0;
 }
 
-/* A node that is configured wrongly for ever. */
+/* A node that is configured wrongly for ever. While a set joins there is none: clients of the step before
+ * need nodes of one set, and those of both sets nearly all. */
 static bool useless(struct world *w, enum sim_cover fault, bool possible)
 {
 	unsigned quorum = w->plan.quorum != 0 ? w->plan.quorum : w->plan.nodes / 2 + 1;
-	if (!possible || w->useless_nodes + quorum >= w->plan.nodes || !world_mishap(w, fault))
+	if (!possible || w->plan.joins || w->useless_nodes + quorum >= w->plan.nodes || !world_mishap(w, fault))
 		return false;
 	w->useless_nodes++;
 	return true;

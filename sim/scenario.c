@@ -258,7 +258,7 @@ static void once_more(struct world *w, uint32_t actor, unsigned resource)
 	int result = acquire(w, actor, resource, FINAL_WAIT_MS, false);
 	if (result != 0 || !w->actors[actor].handles[0].held)
 		check_fail(w, VIOLATION_STARVED, "c%u resource %u: %s", actor, resource, redlock_error_name(result));
-	if (resource == 0)
+	if (resource == 0 && !w->plan.joins) /* votes of two steps are split: nobody has a quorum of refusals */
 		refuse(w, (actor + 1) % w->plan.actors, resource);
 	give_back(w, actor);
 	result = w->actors[actor].handles[0].results[REDLOCK_OP_RELEASE];
@@ -347,8 +347,12 @@ void scenario_run(uint64_t seed, enum sim_break broken, bool trace, bool print, 
 	proof_begin(w);
 	world_run(w, w->now_ns + plan.busy_ns);
 	if (plan.joins) { /* clients of two steps split votes: when they have their turn has no bound */
-		faults_end(w);
+		heal(w);
 		settle(w);
+		world_run(w, w->now_ns + plan_longest_ttl_ns(&plan) + REST_NS);
+		check_no_keys(w);
+		for (uint32_t i = 0; i < plan.actors && !w->check.failed; i++)
+			once_more(w, i, 0);
 	} else if (plan.guard &&
 	           broken == BREAK_NONE) { /* what they have forgotten is no matter for the checks that follow */
 		heal(w);

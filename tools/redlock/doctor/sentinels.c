@@ -94,7 +94,8 @@ static bool look(struct doctor *doctor, unsigned index)
 	unsigned count = split(hosts, list);
 	for (unsigned i = 0; i < count; i++) {
 		addresses[i] = list[i].address;
-		q[i] = (struct redlock_question){.size = sizeof q[i], .node = i, .argc = 3, .argv = question};
+		q[i] = (struct redlock_question){
+		    .size = sizeof q[i], .node = i, .argc = 3, .argv = question, .error = ""};
 	}
 	doctor->error = redlock_asker_open_servers(doctor->session->client, index, addresses, count, &asker);
 	if (doctor->error == 0)
