@@ -57,7 +57,7 @@ as_user=(--user u --prefix app:)
 	sed -nE 's/^ +\{"([a-z-]+)", DOCTOR_.*/\1/p' "$BATS_TEST_DIRNAME/../../tools/redlock/doctor/checks.c" >"$sandbox/rows"
 	[ "$(wc -l <"$sandbox/rows")" -gt 30 ]
 	while read -r check; do
-		grep -qE "finds [^\"]* $check " "$BATS_TEST_DIRNAME"/{doctor,doctor_guard,redis_cluster}.bats || { echo "no test of $check" && exit 1; }
+		grep -qE "finds [^\"]* $check " "$BATS_TEST_DIRNAME"/{doctor,doctor_guard,doctor_sentinels,redis_cluster}.bats || { echo "no test of $check" && exit 1; }
 	done <"$sandbox/rows"
 }
 

@@ -256,7 +256,7 @@ has_role() { # SOCKET FIRST-LINE
 	works --cacert "$pki/ca.crt" -r "$url?sentinel_password=their-own"
 	fails 69 "no Sentinel names the master: NOAUTH" --cacert "$pki/ca.crt" -r "$url"
 	fails 69 "no Sentinel names the master: WRONGPASS" --cacert "$pki/ca.crt" -r "$url?sentinel_password=wrong"
-	says "?sentinel_password="
+	says "the password of the Sentinels (sentinel_password there)"
 	fails 69 "certificate is not accepted" -r "$url?sentinel_password=their-own"
 	fails 69 "no Sentinel names the master: " --cacert "$pki/ca.crt" -r "$url?sentinel_password=their-own&sentinel_plain=1"
 	until_failover() { [ "$(redis-cli -s "$sentinel" "${secret[@]}" sentinel failover jobs)" = OK ]; }
