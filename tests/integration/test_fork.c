@@ -96,9 +96,28 @@ static unsigned open_descriptors(void)
 	return count;
 }
 
+static void set_locked(redlock_client *client, bool locked)
+{
+	if (locked)
+		rl_thread_lock(&client->loop.mutex);
+	else
+		rl_thread_unlock(&client->loop.mutex);
+	for (unsigned i = 0; client->parts != NULL && i < client->parts->count; i++)
+		set_locked(client->parts->list[i], locked);
+}
+
+/* The keeper's thread is at rest as the process is forked: what it changes then is left to the child. */
+static pid_t fork_between_turns(redlock_client *client)
+{
+	set_locked(client, true);
+	pid_t pid = child_fork();
+	set_locked(client, false);
+	return pid;
+}
+
 static void child_in_between(const struct parent *p, enum first first)
 {
-	pid_t pid = child_fork();
+	pid_t pid = fork_between_turns(p->client);
 	if (pid == 0) {
 		int wrong = refused_in_child(p->client, p->held, p->idle);
 		if (first == CLOSE)
