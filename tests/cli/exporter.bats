@@ -221,9 +221,11 @@ listed() { # EXPRESSION...
 @test "the page names a holder without label in words, and its figures agree" {
 	for node in 1 2 3; do on_node "$node" set other "not a lock's value" >/dev/null; done
 	start_exporter --lock other
-	slow() { # a look between two moments of the history
+	local hangs_ms=0
+	slow() { # a look between two moments of the history; it must begin in the last 200 ms of the pause
 		sleep 1.1
-		on_node 1 client pause 150 >/dev/null
+		hangs_ms=$((hangs_ms % 600 + 150))
+		on_node 1 client pause "$hangs_ms" >/dev/null
 		get / >"$sandbox/page"
 		grep -q '<b>1 [^<]*</b><br><span class="ok">up</span>, [0-9]\{2,\}[. ]' "$sandbox/page"
 	}
