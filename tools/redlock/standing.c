@@ -148,16 +148,36 @@ static const char *leftover_consequence(const struct standing *standing)
 	           : "blocks others until it expires";
 }
 
+/* When the node has no key any more; INT64_MAX: never. A node that was not waited for may have none. */
+static int64_t free_in_ms(const struct redlock_finding *finding)
+{
+	if (finding->known && finding->pttl_ms == -1)
+		return INT64_MAX;
+	return finding->known && finding->pttl_ms > 0 ? finding->pttl_ms : 0;
+}
+
+/* When a quorum of the nodes has no key any more. */
+static int64_t quorum_free_in_ms(const struct standing *standing)
+{
+	int64_t soonest = INT64_MAX;
+	for (unsigned i = 0; i < standing->nodes; i++) {
+		int64_t when = free_in_ms(&standing->finding[i]);
+		unsigned free = 0;
+		for (unsigned k = 0; k < standing->nodes; k++)
+			free += free_in_ms(&standing->finding[k]) <= when;
+		if (free >= standing->quorum && when < soonest)
+			soonest = when;
+	}
+	return soonest;
+}
+
 /* When a split ends by itself, if no client tries again. */
 static const char *split_end(const struct standing *standing, char *buffer, size_t size)
 {
-	int64_t longest_ms = 0;
 	if (standing_blocks_for_ever(standing))
 		return "and not by TTL, as keys have no expiry";
-	for (unsigned i = 0; i < standing->nodes; i++)
-		if (standing->finding[i].known && standing->finding[i].pttl_ms > longest_ms)
-			longest_ms = standing->finding[i].pttl_ms;
-	snprintf(buffer, size, "or by TTL in %.1f s", (double)longest_ms / 1000);
+	snprintf(buffer, size, "or by TTL in %.1f s%s", (double)quorum_free_in_ms(standing) / 1000,
+	         standing->known < standing->nodes ? " at the earliest" : "");
 	return buffer;
 }
 
