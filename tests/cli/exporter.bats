@@ -154,7 +154,9 @@ listed() { # EXPRESSION...
 		grep -qx "$line" "$sandbox/metrics"
 	done
 	run -1 grep -q 'zulu\|web:1' "$sandbox/metrics" # no series by lock that nobody has asked for
-	get / | grep -q '<td>zulu</td><td>lock</td><td>web:1</td>'
+	get / >"$sandbox/page"
+	grep -q '<td>zulu</td><td>lock</td><td>web:1</td>' "$sandbox/page"
+	grep -q '<td>many</td><td>shared</td><td>1 holder (owner [^)]*)</td>' "$sandbox/page"
 	kill "$waiter"
 	wait "$waiter" || true
 }

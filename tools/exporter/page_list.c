@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The page's table of all locks. On a narrow screen the style makes a card of each row. */
 #include <inttypes.h>
+#include <string.h>
 
 #include "../redlock/clock.h"
 #include "show.h"
@@ -20,6 +21,8 @@ static void put_holder(FILE *out, const struct ls_row *row)
 		fputs("several", out);
 	else if (row->owner != NULL)
 		page_text(out, row->owner);
+	else if (strcmp(row->kind, "shared") == 0)
+		page_text(out, row->holder);
 	else if (!ls_row_is_remainder(row))
 		fputs("<span class=\"dim\">no label</span>", out);
 	fputs("</td>", out);
