@@ -78,7 +78,7 @@ teardown() {
 	token=$("$REDLOCK_BIN" acquire -t 50s --fence job | head -n 1)
 	"$REDLOCK_BIN" acquire -w 60s -t 50s job >/dev/null 3>&- &
 	waiter=$!
-	start_exporter --lock job
+	start_exporter --lock job --every 500ms
 	until [ "$(series 'redlock_lock_waiting{lock="job"}')" = 1 ]; do sleep 0.1; done
 	[ "$(series 'redlock_lock_fencing_token{lock="job"}')" -ge 1 ]
 	[ "$(get /metrics | grep -c '^redlock_node_guarded{.*} 1$')" = 3 ]
@@ -89,6 +89,12 @@ teardown() {
 	until [ "$(series "redlock_node_quarantined{node=\"unix://$node\"}")" = 1 ]; do sleep 0.1; done
 	[ "$(series redlock_nodes_up)" = 2 ]
 	get / | grep -q quarantine
+	[ "$(series redlock_list_known)" = 1 ]
+	on_node 2 flushall >/dev/null
+	on_node 1 del job >/dev/null
+	forgotten() { [ "$(series redlock_list_known)" = 0 ] && get / | grep -q 'unknown: too few nodes answer, or remember'; }
+	until_true forgotten
+	listed 'any("may have forgotten" in n["why"] for n in j["list"]["not_listed"])'
 }
 
 @test "a majority that votes and has lost its fencing numbers is shown until a new epoch" {

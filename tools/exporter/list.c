@@ -58,13 +58,17 @@ static const struct ls_program program = {
 
 static void note_missing(struct list_view *view, const struct ls_nodes *nodes)
 {
+	/* A lock of a quorum shows on another node, unless a quorum may have forgotten it. */
+	bool forgotten = (unsigned)__builtin_popcountll(nodes->forgetful) >= nodes->report.quorum;
 	for (unsigned i = 0; i < nodes->report.nodes; i++) {
 		const struct node_report *node = &nodes->report.node[i];
-		if ((nodes->scanned >> i & 1) != 0 && node->detail[0] == '\0')
+		bool read = (nodes->scanned >> i & 1) != 0 && node->detail[0] == '\0';
+		if (read && !(forgotten && (nodes->forgetful >> i & 1) != 0))
 			continue;
 		struct list_missing *missing = &view->missing[view->missing_count++];
 		snprintf(missing->address, sizeof missing->address, "%s", node->status.address);
-		snprintf(missing->why, sizeof missing->why, "%s", node->detail);
+		snprintf(missing->why, sizeof missing->why, "%s",
+		         read ? "in quarantine, it may have forgotten locks" : node->detail);
 	}
 	view->known = nodes->report.nodes - view->missing_count >= nodes->report.quorum;
 }

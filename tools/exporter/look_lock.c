@@ -175,12 +175,18 @@ static void follow_holder(struct look_watched *w, const struct redlock_finding *
 	ret->ttl_s = w->ttl_s;
 }
 
+/* A node in quarantine that has no key may have forgotten one. */
+static bool tells(const struct redlock_finding *f, const struct look_node *node)
+{
+	return f->known && !(node->quarantined && holder_kind_of(f) == HOLDER_NONE);
+}
+
 static void conclude(struct look_watched *w, const struct redlock_finding *f, const struct look *look,
                      struct look_lock *ret)
 {
 	unsigned known = 0, best = most_frequent(f, look->count, &ret->votes);
 	for (unsigned i = 0; i < look->count; i++)
-		known += f[i].known != 0;
+		known += tells(&f[i], &look->node[i]);
 	ret->known = known >= look->quorum;
 	ret->held = ret->votes >= look->quorum;
 	snprintf(ret->kind, sizeof ret->kind, "%s",

@@ -213,7 +213,7 @@ static void put_lock(FILE *out, const struct look *look, const struct moment *hi
 	if (l->held)
 		put_holder(out, l);
 	else if (!l->known)
-		fputs("<span class=\"bad\">unknown: too few nodes answer</span>", out);
+		fputs("<span class=\"bad\">unknown: too few nodes answer, or remember</span>", out);
 	else if (l->votes > 0)
 		fprintf(out, "not held; a key on %u node%s", l->votes, plural(l->votes));
 	else

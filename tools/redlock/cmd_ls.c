@@ -157,6 +157,17 @@ static void say_barred(const struct ls_nodes *nodes, const struct settings *sett
 		say(settings, MSG(LS_BARRED), (unsigned long long)nodes->barred, nodes->barred == 1 ? "" : "s");
 }
 
+/* A lock of a quorum of nodes shows on another node, unless a quorum may have forgotten it. */
+static void say_forgetful(const struct ls_nodes *nodes, const struct settings *settings)
+{
+	unsigned forgetful = (unsigned)__builtin_popcountll(nodes->forgetful);
+	char when[48] = "";
+	if (nodes->forgetful_ms > 0)
+		snprintf(when, sizeof when, ", for another %.1f s", (double)nodes->forgetful_ms / 1000);
+	if (forgetful >= nodes->report.quorum)
+		say(settings, MSG(LS_FORGETFUL), forgetful, nodes->report.nodes, when);
+}
+
 static int list_once(struct ls_nodes *nodes, const struct ls_scope *scope)
 {
 	const struct settings *settings = nodes->program->session->settings;
@@ -177,6 +188,7 @@ static int list_once(struct ls_nodes *nodes, const struct ls_scope *scope)
 	} else if (nodes->report.result == 0) {
 		say_missing(&nodes->report, settings);
 		say_barred(nodes, settings);
+		say_forgetful(nodes, settings);
 	}
 	return nodes->report.outcome.code;
 }

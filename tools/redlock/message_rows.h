@@ -264,6 +264,8 @@ MESSAGE(RFLOCK_KEEPER, "rflock: the process that was to keep the lock was killed
 SECTION(LISTS, "ls, break, last")
 MESSAGE(LS_UNREAD, "node %u %s was not read: %s",
         "what this node alone holds is not in the table; `redlock doctor` finds what is wrong with it")
+MESSAGE(LS_FORGETFUL, "%u of %u nodes are in quarantine%s: locks that they have forgotten are not in the table",
+        "wait until it is over: by then such locks have ended; until then `redlock status NAME` says unknown")
 MESSAGE(LS_BARRED, "the user may not read %llu key%s: locks among them are not in the table",
         "give the --prefix of the keys that the user may read, or the user the pattern ~* (`redlock help acl`)")
 MESSAGE(LS_CLUSTER, "ls: a node is a cluster, whose keys are on many servers",
