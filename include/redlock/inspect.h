@@ -98,8 +98,7 @@ REDLOCK_API REDLOCK_MUST_CHECK int redlock_lock_finding(const redlock_lock *lock
  * Writes one sentence that says why the last operation of this handle failed, for a log or a person. That is
  * the last acquire, extend, upgrade, downgrade, release, query, probe or refused redlock_lock_set_wait();
  * calls that only read, redlock_cancel() and a redlock_lock_set_wait() that succeeds leave the sentence as it
- * is. A loss, danger that was noticed, and a validity that has ended
- * since have a sentence, too.
+ * is. A loss, a danger or the end of the validity since then has a sentence, too.
  *
  *     busy: held by web-1:1234 on 3 of 5 nodes       (those that were read: there may be more)
  *     busy: held by web-1:1234, as node 2 reported last                       (after a wait)
@@ -140,8 +139,8 @@ struct redlock_wait {
 	size_t size;      /* the caller's: sizeof(struct redlock_wait) */
 	int node;         /* the node that reported this, from 0; -1: none, and nothing of the rest is known */
 	unsigned place;   /* in the order of the queue, 1: the next one; 0: unknown. Of the handles of this client
-	                     that   wait for the same lock, the first has the place and the others queue after it;
-	                     handles   of shared locks and of several names have a place each */
+	                     that wait for the same lock, the first has the place and the others queue after it;
+	                     handles of shared locks and of several names have a place each */
 	unsigned waiting; /* the number of waiters, this one included; 0: unknown */
 	uint64_t told_ns; /* when the node reported this */
 	uint64_t since_ns; /* since when the key has had this value: its holder has held the lock for at least

@@ -1,6 +1,5 @@
 -- Fencing tokens. Each name has a counter with its last number. The record's field `gmax`, here `most`, is the highest
--- number of all names: a lost counter continues from it. No number is below
--- `floor`, which the admission of the node has set.
+-- number of all names: a lost counter continues from it. No number is below `floor`, which the node's admission has set.
 local numbers = {}
 
 -- Draws the next number of one counter. Returns the number, an error if it could not be stored (else false), and the number
