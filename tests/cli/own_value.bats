@@ -48,9 +48,9 @@ setup() { start_cluster 3; }
 	has_keys 0 "1 2 3" job
 	on_nodes "2 3" set job somebody px 60000
 	kill_nodes STOP 2 3
-	"$REDLOCK_BIN" release --node-timeout 400ms job V 2>"$sandbox/err" 3>&- &
+	"$REDLOCK_BIN" release --node-timeout 1s job V 2>"$sandbox/err" 3>&- &
 	release=$!
-	sleep 1
+	sleep 2
 	kill_nodes CONT 2 3
 	await "$release" 1
 	grep -q "not held by this token: held by 'somebody'" "$sandbox/err"
