@@ -22,17 +22,11 @@ struct look_watched {
 
 static bool name_keys(struct look_watched *w, const char *prefix, const char *name)
 {
-	size_t size = strlen(prefix) + strlen(name) + sizeof "{}:redlock:queue";
 	w->name = name;
-	w->key = malloc(size);
-	w->queue = malloc(size);
-	w->fence = malloc(size);
-	if (w->key == NULL || w->queue == NULL || w->fence == NULL)
-		return false;
-	snprintf(w->key, size, "%s%s", prefix, name);
-	side_key(w->key, "queue", w->queue, size);
-	side_key(w->key, "fence", w->fence, size);
-	return true;
+	w->key = side_key_slot(prefix, name, 0);
+	w->queue = side_key_new(prefix, name, "queue");
+	w->fence = side_key_new(prefix, name, "fence");
+	return w->key != NULL && w->queue != NULL && w->fence != NULL;
 }
 
 bool look_locks_open(struct look_locks *locks, redlock_client *client, const char *prefix,

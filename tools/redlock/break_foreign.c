@@ -77,21 +77,6 @@ static bool append(struct break_foreign *f, char *key, uint64_t nodes, bool is_s
 	return ok;
 }
 
-static char *side_of(const char *prefix, const char *name, const char *what)
-{
-	size_t length = strlen(prefix) + strlen(name), size = length + sizeof "{}:redlock:offers";
-	char *whole = malloc(length + 1), *key = malloc(size);
-	if (whole != NULL && key != NULL) {
-		snprintf(whole, length + 1, "%s%s", prefix, name);
-		side_key(whole, what, key, size);
-	} else {
-		free(key);
-		key = NULL;
-	}
-	free(whole);
-	return key;
-}
-
 /* Keeps the keys that nodes have told of. */
 static void drop_missing(struct break_foreign *f)
 {
@@ -108,7 +93,7 @@ static void drop_missing(struct break_foreign *f)
 bool break_foreign_read(struct break_foreign *f, const struct break_targets *targets, struct session *session,
                         const char *name)
 {
-	const char *prefix = session->settings->prefix != NULL ? session->settings->prefix : "";
+	const char *prefix = session->settings->prefix;
 	size_t room = (size_t)(REDLOCK_MAX_SLOTS + SIDES) * REDLOCK_MAX_NODES;
 	*f = (struct break_foreign){.list = calloc(room, sizeof *f->list)};
 	bool ok = f->list != NULL && redlock_asker_open(session->client, &f->asker) == 0;
@@ -118,7 +103,7 @@ bool break_foreign_read(struct break_foreign *f, const struct break_targets *tar
 		if (targets->foreign[slot] != 0)
 			ok = append(f, side_key_slot(prefix, name, slot), targets->foreign[slot], false);
 	for (size_t i = 0; ok && i < SIDES; i++)
-		ok = append(f, side_of(prefix, name, sides[i]), targets->answered, true);
+		ok = append(f, side_key_new(prefix, name, sides[i]), targets->answered, true);
 	ok = ok && ask(f, session);
 	drop_missing(f);
 	return ok;

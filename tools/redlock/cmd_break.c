@@ -303,23 +303,18 @@ static void tell_cleared(const struct task *task, unsigned answered, unsigned no
 
 static int clear_queue(struct task *task)
 {
-	const char *prefix = task->settings->prefix != NULL ? task->settings->prefix : "";
-	size_t size = strlen(prefix) + strlen(task->name) + 32;
-	char *whole = malloc(size), *queue = malloc(size), *offers = malloc(size);
+	char *queue = side_key_new(task->settings->prefix, task->name, "queue");
+	char *offers = side_key_new(task->settings->prefix, task->name, "offers");
 	char *const keys[KEYS] = {queue, offers};
 	struct report report;
 	redlock_asker *asker = NULL;
 	int code = EXIT_INTERNAL;
 	answer_begin(&report, "break", task->session->client);
 	report.name = task->name;
-	if (whole == NULL || queue == NULL || offers == NULL ||
-	    redlock_asker_open(task->session->client, &asker) < 0) {
+	if (queue == NULL || offers == NULL || redlock_asker_open(task->session->client, &asker) < 0) {
 		complain(MSG(NO_MEMORY));
 	} else if ((code = confirm(task->settings, "Clear the queue? Clients that wait line up anew.")) ==
 	           EXIT_OK) {
-		snprintf(whole, size, "%s%s", prefix, task->name);
-		side_key(whole, "queue", queue, size);
-		side_key(whole, "offers", offers, size);
 		unsigned answered = delete_queues(task, asker, keys, &report);
 		if (report.result != 0)
 			report_failure(&report, task->settings);
@@ -327,7 +322,6 @@ static int clear_queue(struct task *task)
 		code = report.result == 0 && task->deleted == 0 ? EXIT_NO : report.outcome.code;
 	}
 	redlock_asker_close(asker);
-	free(whole);
 	free(queue);
 	free(offers);
 	return signals_caught() ? EXIT_SIGNAL + signals_caught() : code;

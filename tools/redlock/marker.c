@@ -72,19 +72,9 @@ static bool parse_marker(const char *text, struct marker *ret)
 bool marker_open(struct marker_nodes *nodes, const struct session *session, const char *name,
                  uint64_t timeout_ms)
 {
-	const char *prefix = session->settings->prefix != NULL ? session->settings->prefix : "";
-	size_t size = strlen(prefix) + strlen(name) + 1;
-	char *whole = malloc(size);
 	*nodes = (struct marker_nodes){.session = session, .timeout_ms = timeout_ms};
-	nodes->key = malloc(size + sizeof "{}:redlock:last");
-	if (whole != NULL && nodes->key != NULL) {
-		snprintf(whole, size, "%s%s", prefix, name);
-		side_key(whole, "last", nodes->key, size + sizeof "{}:redlock:last");
-	}
-	bool opened =
-	    whole != NULL && nodes->key != NULL && redlock_asker_open(session->client, &nodes->asker) == 0;
-	free(whole);
-	return opened;
+	nodes->key = side_key_new(session->settings->prefix, name, "last");
+	return nodes->key != NULL && redlock_asker_open(session->client, &nodes->asker) == 0;
 }
 
 void marker_close(struct marker_nodes *nodes)

@@ -19,24 +19,27 @@ uint64_t side_key_waiters(uint64_t size)
 	return size / ENTRY;
 }
 
-char *side_key_slot(const char *prefix, const char *name, unsigned slot)
+char *side_key_new(const char *prefix, const char *name, const char *what)
 {
-	enum { MORE = sizeof "{}:redlock:slot:63" };
-	char what[16];
 	prefix = prefix != NULL ? prefix : "";
-	size_t length = strlen(prefix) + strlen(name), size = length + MORE;
-	char *key = malloc(size), *whole = malloc(length + 1);
+	size_t length = strlen(prefix) + strlen(name), size = length + strlen(what) + sizeof "{}:redlock:";
+	char *whole = malloc(length + 1), *key = malloc(size);
 	if (key != NULL && whole != NULL) {
 		snprintf(whole, length + 1, "%s%s", prefix, name);
-		snprintf(what, sizeof what, "slot:%u", slot);
-		if (slot == 0)
-			memcpy(key, whole, length + 1);
-		else
-			side_key(whole, what, key, size);
+		side_key(whole, what, key, size);
 	} else {
 		free(key);
 		key = NULL;
 	}
 	free(whole);
 	return key;
+}
+
+char *side_key_slot(const char *prefix, const char *name, unsigned slot)
+{
+	char what[16], *key = NULL;
+	snprintf(what, sizeof what, "slot:%u", slot);
+	if (slot > 0)
+		return side_key_new(prefix, name, what);
+	return asprintf(&key, "%s%s", prefix != NULL ? prefix : "", name) >= 0 ? key : NULL;
 }

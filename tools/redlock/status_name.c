@@ -54,20 +54,14 @@ static void ask_sides(struct status_picture *picture, redlock_asker *asker, cons
 static void read_sides(struct status_picture *picture, const struct session *session,
                        const struct settings *settings, const char *name)
 {
-	const char *prefix = settings->prefix != NULL ? settings->prefix : "";
-	size_t size = strlen(prefix) + strlen(name) + 32;
-	char *whole = malloc(size), *fence = malloc(size), *queue = malloc(size);
+	char *fence = side_key_new(settings->prefix, name, "fence");
+	char *queue = side_key_new(settings->prefix, name, "queue");
 	redlock_asker *asker = NULL;
 	memset(picture->fence, 0, sizeof picture->fence);
 	picture->waiting = -1;
-	if (whole != NULL && fence != NULL && queue != NULL && redlock_asker_open(session->client, &asker) == 0) {
-		snprintf(whole, size, "%s%s", prefix, name);
-		side_key(whole, "fence", fence, size);
-		side_key(whole, "queue", queue, size);
+	if (fence != NULL && queue != NULL && redlock_asker_open(session->client, &asker) == 0)
 		ask_sides(picture, asker, fence, queue, session->node_timeout_ms);
-	}
 	redlock_asker_close(asker);
-	free(whole);
 	free(fence);
 	free(queue);
 }

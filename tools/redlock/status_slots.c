@@ -22,11 +22,8 @@ static unsigned count_slots(struct status_slots *slots)
 {
 	unsigned told[REDLOCK_MAX_SLOTS + 1] = {0}, best = 0;
 	struct redlock_question list[REDLOCK_MAX_NODES];
-	size_t size = strlen(slots->name) + sizeof "{}:redlock:slots";
-	char *key = malloc(size);
+	char *key = side_key_new(NULL, slots->name, "slots");
 	const char *const get[] = {"GET", key};
-	if (key != NULL)
-		side_key(slots->name, "slots", key, size);
 	for (unsigned i = 0; i < slots->nodes; i++)
 		list[i] = (struct redlock_question){
 		    .size = sizeof(struct redlock_question), .node = i, .argc = 2, .argv = get};

@@ -96,14 +96,11 @@ static bool ask_slots(struct ls_nodes *nodes, const char *key, uint64_t *ret)
 /* All keys of a name are known without a search, which would take as long as for all names. */
 static bool find_slots(struct ls_nodes *nodes, struct ls_names *names, const struct ls_name *name)
 {
-	size_t room = strlen(name->text) + sizeof "{}:redlock:slots";
-	char *key = malloc(room);
+	char *key = side_key_new(NULL, name->text, "slots");
 	uint64_t slots;
 	bool ok = key != NULL;
 	if (!ok)
 		nodes->error = REDLOCK_E_NOMEM;
-	else
-		side_key(name->text, "slots", key, room);
 	ok = ok && ask_slots(nodes, key, &slots);
 	for (unsigned slot = 1; ok && slot < slots; slot++) {
 		struct ls_name *its = ls_names_add(names, name->text, strlen(name->text), slot);

@@ -32,24 +32,21 @@ static void json_change(struct json *json, const char *change)
 
 static void json_sides(struct json *json, const struct ls_row *row)
 {
-	size_t room = strlen(row->key) + sizeof "{}:redlock:offers";
-	char *key = malloc(room);
 	json_open(json, "side_keys", '[');
 	for (int side = 0; side < LS_SIDES; side++) {
 		if (row->side[side].nodes == 0)
 			continue;
 		json_open(json, NULL, '{');
 		json_text(json, "what", ls_side_words[side]);
-		if (key != NULL) {
-			side_key(row->key, ls_side_words[side], key, room);
+		char *key = side_key_new(NULL, row->key, ls_side_words[side]);
+		if (key != NULL)
 			json_bytes(json, "key", key, strlen(key));
-		}
+		free(key);
 		json_number(json, "nodes", row->side[side].nodes);
 		json_number(json, "pttl_ms", row->side[side].pttl_ms);
 		json_close(json, '}');
 	}
 	json_close(json, ']');
-	free(key);
 }
 
 void ls_json_members(struct json *json, const struct ls_row *row, bool tells_holder)
