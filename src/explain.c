@@ -94,14 +94,19 @@ static void put_extend(struct rl_sentence *s, const redlock_lock *lock)
 	put_votes(s, lock);
 }
 
-static void put_loss(struct rl_sentence *s, const redlock_lock *lock)
+static void put_reason(struct rl_sentence *s, unsigned loss)
 {
 	static const char *const reasons[] = {
 	    [REDLOCK_LOSS_EXPIRED] = "its validity has ended",
 	    [REDLOCK_LOSS_GONE] = "a quorum of nodes no longer has it",
 	    [REDLOCK_LOSS_LEAP] = "the wall clock was set forward beyond its validity",
 	};
-	rl_sentence_put(s, "the lock was lost: %s", reasons[lock->loss]);
+	rl_sentence_put(s, "the lock was lost: %s", reasons[loss]);
+}
+
+static void put_loss(struct rl_sentence *s, const redlock_lock *lock)
+{
+	put_reason(s, lock->loss);
 	put_extend(s, lock);
 }
 
@@ -173,7 +178,7 @@ int redlock_last_error(const redlock_lock *lock, char *text, size_t size)
 	else if (lock->last_cause == RL_CAUSE_LOSS)
 		put_loss(&s, lock);
 	else if (lock->last_result == 0 && is_over(lock))
-		rl_sentence_put(&s, "the lock was lost: its validity has ended");
+		put_reason(&s, REDLOCK_LOSS_EXPIRED);
 	else if (lock->last_result == 0 && is_in_danger(lock))
 		put_danger(&s, lock);
 	else if (lock->last_result == REDLOCK_E_LIMIT)

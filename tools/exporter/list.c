@@ -58,8 +58,7 @@ static const struct ls_program program = {
 
 static void note_missing(struct list_view *view, const struct ls_nodes *nodes)
 {
-	/* A lock of a quorum shows on another node, unless a quorum may have forgotten it. */
-	bool forgotten = (unsigned)__builtin_popcountll(nodes->forgetful) >= nodes->report.quorum;
+	bool forgotten = ls_nodes_forgot(nodes);
 	for (unsigned i = 0; i < nodes->report.nodes; i++) {
 		const struct node_report *node = &nodes->report.node[i];
 		bool read = (nodes->scanned >> i & 1) != 0 && node->detail[0] == '\0';

@@ -157,14 +157,13 @@ static void say_barred(const struct ls_nodes *nodes, const struct settings *sett
 		say(settings, MSG(LS_BARRED), (unsigned long long)nodes->barred, nodes->barred == 1 ? "" : "s");
 }
 
-/* A lock of a quorum of nodes shows on another node, unless a quorum may have forgotten it. */
 static void say_forgetful(const struct ls_nodes *nodes, const struct settings *settings)
 {
 	unsigned forgetful = (unsigned)__builtin_popcountll(nodes->forgetful);
 	char when[48] = "";
 	if (nodes->forgetful_ms > 0)
 		snprintf(when, sizeof when, ", for another %.1f s", (double)nodes->forgetful_ms / 1000);
-	if (forgetful >= nodes->report.quorum)
+	if (ls_nodes_forgot(nodes))
 		say(settings, MSG(LS_FORGETFUL), forgetful, nodes->report.nodes, when);
 }
 

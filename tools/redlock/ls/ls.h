@@ -129,6 +129,10 @@ struct ls_nodes {
 int ls_nodes_open(struct ls_nodes *nodes, redlock_client *client, const struct ls_program *program);
 /* Begins a round: finds out which nodes answer now. False: it cannot go on. */
 bool ls_nodes_begin(struct ls_nodes *nodes);
+
+/* Whether so many nodes are in quarantine that they may have forgotten a lock together: one of a quorum of
+ * nodes that fewer have forgotten shows on another node. */
+bool ls_nodes_forgot(const struct ls_nodes *nodes);
 void ls_nodes_close(struct ls_nodes *nodes);
 
 /* Asks, and leaves out for the future nodes that do not answer. The answers stay until it is called again.

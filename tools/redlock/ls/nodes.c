@@ -104,6 +104,11 @@ static void look_at_records(struct ls_nodes *nodes)
 	guard_record_free(records, count);
 }
 
+bool ls_nodes_forgot(const struct ls_nodes *nodes)
+{
+	return (unsigned)__builtin_popcountll(nodes->forgetful) >= nodes->report.quorum;
+}
+
 int ls_nodes_open(struct ls_nodes *nodes, redlock_client *client, const struct ls_program *program)
 {
 	*nodes = (struct ls_nodes){.client = client, .program = program, .timeout_ms = program->timeout_ms};

@@ -25,7 +25,7 @@ struct inbox_signal {
  * jobs). Returns 0, or -1 with errno. */
 int inbox_open(struct inbox *inbox);
 
-/* Takes the next signal that is an event of the run. Returns false if there is none. */
+/* Takes the next signal that is an event of the run. Returns false if no signal waits. */
 bool inbox_next(const struct inbox *inbox, struct inbox_signal *ret);
 
 /* A signal that was caught before inbox_open(): whether a terminal sent it is not known. */
