@@ -46,6 +46,32 @@ answer() { # CODE ANSWER COMMAND...
 	exits "$1"
 }
 
+# `break job` on a terminal, whose question is answered with yes after this command at these nodes. $output ends with the
+# exit code.
+break_after() { # NODES COMMAND...
+	local sockets=() node
+	for node in $1; do sockets+=("$(node_dir "$node")/redis.sock"); done
+	output=$(/usr/bin/python3 - "$REDLOCK_BIN" "${sockets[*]}" "${@:2}" <<-'PYTHON'
+		import os, pty, sys, redis
+		program, sockets, command = sys.argv[1], sys.argv[2].split(), sys.argv[3:]
+		pid, terminal = pty.fork()
+		if pid == 0:
+		    os.execvp(program, [program, "break", "job"])
+		shown = b""
+		try:
+		    while more := os.read(terminal, 65536):
+		        if b"[y/N]" not in shown and b"[y/N]" in shown + more:
+		            for path in sockets:
+		                redis.Redis(unix_socket_path=path).execute_command(*command)
+		            os.write(terminal, b"y\n")
+		        shown += more
+		except OSError:
+		    pass
+		print(shown.decode(), os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+	PYTHON
+	)
+}
+
 @test "without a terminal it needs --yes; on a terminal it shows the status and asks" {
 	rl acquire -n -t 1m --owner a:1 job
 	until_true has_keys 3 "$all" job
@@ -137,47 +163,14 @@ answer() { # CODE ANSWER COMMAND...
 @test "a lock that has passed to another holder is not ended" {
 	rl acquire -n -t 1m --owner a:1 job
 	until_true has_keys 3 "$all" job
-	output=$(/usr/bin/python3 - "$REDLOCK_BIN" "$(node_dir 1)" "$(node_dir 2)" "$(node_dir 3)" <<-'PYTHON'
-		import os, pty, sys, redis
-		pid, terminal = pty.fork()
-		if pid == 0:
-		    os.execvp(sys.argv[1], [sys.argv[1], "break", "job"])
-		shown = b""
-		try:
-		    while more := os.read(terminal, 65536):
-		        if b"[y/N]" not in shown and b"[y/N]" in shown + more:
-		            for folder in sys.argv[2:]:
-		                redis.Redis(unix_socket_path=folder + "/redis.sock").set("job", "another", px=60000)
-		            os.write(terminal, b"y\n")
-		        shown += more
-		except OSError:
-		    pass
-		print(shown.decode(), os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
-	PYTHON
-	)
+	break_after "1 2 3" SET job another PX 60000
 	[[ $output == *"break 'job': "*" 1" ]]
 	has_value 1 job another
 }
 
 @test "a foreign key that is not the one that was shown stays" {
 	on_nodes "$all" rpush job x
-	output=$(/usr/bin/python3 - "$REDLOCK_BIN" "$(node_dir 2)/redis.sock" <<-'PYTHON'
-		import os, pty, sys, redis
-		pid, terminal = pty.fork()
-		if pid == 0:
-		    os.execvp(sys.argv[1], [sys.argv[1], "break", "job"])
-		shown = b""
-		try:
-		    while more := os.read(terminal, 65536):
-		        if b"[y/N]" not in shown and b"[y/N]" in shown + more:
-		            redis.Redis(unix_socket_path=sys.argv[2]).lset("job", 0, "y")
-		            os.write(terminal, b"y\n")
-		        shown += more
-		except OSError:
-		    pass
-		print(shown.decode(), os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
-	PYTHON
-	)
+	break_after 2 LSET job 0 y
 	[[ $output == *"Delete it? Its program may still need it."*"the key 'job' on node 2 "*" is not the one that was shown, and stays"* ]]
 	[[ $output == *"deleted the key 'job' of type list on 2 of 3 nodes"*" 0" ]]
 	has_keys 1 "$all" job
