@@ -104,8 +104,8 @@ static void begin_process(struct world *w, struct node *n)
 	n->redis.cached = 0;
 }
 
-/* A node that is configured wrongly for ever. While a set joins there is none: clients of the step before
- * need nodes of one set, and those of both sets nearly all. */
+/* Makes a node one that is configured wrongly for ever. Plans in which a set joins have no such node: clients
+ * of the step before need the nodes of one set, and clients of both sets need nearly all. */
 static bool useless(struct world *w, enum sim_cover fault, bool possible)
 {
 	unsigned quorum = w->plan.quorum != 0 ? w->plan.quorum : w->plan.nodes / 2 + 1;

@@ -37,7 +37,8 @@ static void *put(const redisReadTask *task, struct rl_reply_value value)
 	return task->privdata;
 }
 
-/* Copies a text into the arena, as much of it as there is room for, with a NUL. False: there is none. */
+/* Copies a text into the arena, as much of it as there is room for, with a NUL. Returns false if the arena is
+ * full. */
 /*@ requires \valid(r) && \valid(ret) && \valid_read(text + (0 .. length - 1));
     requires r->arena_used <= RL_RESP_ARENA && \separated(r, ret, text + (0 .. length - 1));
     assigns r->arena_used, r->arena[0 .. RL_RESP_ARENA - 1], *ret;
